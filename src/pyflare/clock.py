@@ -1,0 +1,67 @@
+"""The time of a server. This is the only module that imports `time`.
+
+Every deadline of pyflare is a column in a database; `Clock.now()` is compared with it. Times are seconds since the
+Unix epoch, as floats. `SystemClock` is the machine's; `FakeClock` stands still until a test moves it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """What the rest of pyflare knows of time."""
+
+    def now(self) -> float:
+        """Seconds since the Unix epoch."""
+        ...
+
+    async def wait(self, event: asyncio.Event, until: float | None) -> None:
+        """Return when `event` is set or `until` (a time of this clock; None: never) has come."""
+        ...
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> float:
+        return time.time()
+
+    async def wait(self, event: asyncio.Event, until: float | None) -> None:
+        if until is None:
+            await event.wait()
+            return
+        loop = asyncio.get_running_loop()
+        # A sleep longer than a day is cut: a laptop may be suspended, and its loop's clock with it.
+        timer = loop.call_later(min(max(until - self.now(), 0.0), 86_400.0), event.set)
+        try:
+            await event.wait()
+        finally:
+            timer.cancel()
+
+
+class FakeClock:
+    """A clock that a test moves by hand: `advance` and `set` never sleep."""
+
+    def __init__(self, now: float = 1_700_000_000.0) -> None:
+        self._now = now
+
+    def now(self) -> float:
+        return self._now
+
+    async def wait(self, event: asyncio.Event, until: float | None) -> None:
+        await event.wait()
+
+    def set(self, now: float) -> None:
+        """Move to `now`; never backwards."""
+        self._now = max(self._now, now)
+
+    def advance(self, seconds: float) -> None:
+        self._now += seconds
+
+
+def monotonic() -> float:
+    """Seconds of a clock that only goes forward, for measuring how long something took."""
+    return time.perf_counter()

@@ -1,0 +1,72 @@
+"""One worker's configuration, frozen. Engines parse their own `sections`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class DevSettings:
+    """`dev` of the configuration."""
+
+    ip: str = "localhost"
+    port: int | None = None  # None: 8787, or the next free one
+    local_protocol: str = "http"
+    upstream_protocol: str = "http"
+    host: str | None = None
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`rules[]`: files that become modules of another kind."""
+
+    type: str  # "Text" | "Data" | …
+    globs: Sequence[str]
+    fallthrough: bool = True
+
+
+@dataclass(frozen=True)
+class Build:
+    """`build`: a command to run before serving and on change."""
+
+    command: str | None = None
+    cwd: Path | None = None
+    watch_dir: Sequence[Path] = ()
+
+
+@dataclass(frozen=True)
+class Compat:
+    """The compatibility date and flags of a worker."""
+
+    date: str
+    flags: frozenset[str] = frozenset()
+
+    def enabled(self, flag: str) -> bool:
+        from pyflare.config.compat import enabled  # noqa: PLC0415  (the table is only needed when asked)
+
+        return enabled(self.date, self.flags, flag)
+
+
+@dataclass(frozen=True)
+class WorkerConfig:
+    """What one configuration file says of one worker, for one environment."""
+
+    name: str
+    root: Path  # the folder of the configuration file
+    path: Path | None = None  # the configuration file; None for a lone .py
+    main: Path | None = None  # the entry module; None: assets only
+    compat: Compat = Compat("2026-08-01")
+    vars: Mapping[str, Any] = field(default_factory=dict)  # with secrets; str or JSON
+    secrets: frozenset[str] = frozenset()  # names in `vars` whose values are not shown
+    environment: str | None = None
+    sections: Mapping[str, Any] = field(default_factory=dict)  # every key, after the environment was applied
+    dev: DevSettings = DevSettings()
+    rules: Sequence[Rule] = ()
+    build: Build = Build()
+    tool: Mapping[str, Any] = field(default_factory=dict)  # [tool.pyflare] of the project's pyproject.toml
+    dependencies: frozenset[str] | None = None  # normalised names that pyproject.toml declares; None: no such file
+    warnings: Sequence[str] = ()
+    watched: Sequence[Path] = ()  # files whose change means a reload: config, .dev.vars, .env, pyproject.toml

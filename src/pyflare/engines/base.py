@@ -1,0 +1,108 @@
+"""What a room is, as seen by the server.
+
+An engine (a room) serves one or more Cloudflare products for all workers of a server. It is a folder under `engines`
+with the role files `config`, `binding`, `engine`, `store` and `panel`, and one word in `ENGINES`. This module holds no
+logic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+if TYPE_CHECKING:
+    from pyflare.clock import Clock
+    from pyflare.config.diagnostics import Diagnostics
+    from pyflare.config.model import WorkerConfig
+    from pyflare.log import Log
+    from pyflare.storage.layout import Layout
+    from pyflare.worker.event import Event
+
+
+@dataclass(frozen=True)
+class EngineContext:
+    """What every room gets from the server."""
+
+    clock: Clock
+    storage: Layout
+    log: Log
+    dispatch: Callable[[str, Event], Coroutine[Any, Any, Any]]  # (worker name, event) -> what the handler gave
+    spawn: Callable[[Coroutine[Any, Any, Any]], Any]  # run in the background; the server awaits it when it closes
+    poke: Callable[[], None]  # a deadline changed: the scheduler asks `next_due` again
+    new_id: Callable[[], str]  # 32 lower-case hex digits
+    workers: Callable[[], Sequence[str]]  # the names of all workers of this server
+
+
+@dataclass(frozen=True)
+class BindingRow:
+    """One line of the table of bindings in the banner."""
+
+    name: str  # env.NAME
+    kind: str  # "KV Namespace"
+    resource: str = ""  # its id or name
+    where: str = "local"
+
+
+@dataclass(frozen=True)
+class Action:
+    """Something an operator may do: a button of the dashboard, a subcommand, a REST call."""
+
+    name: str
+    run: Callable[..., Any]
+    fields: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Table:
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """What a room shows of itself, as data."""
+
+    title: str
+    tables: Sequence[Table] = ()
+    actions: Mapping[str, Action] = field(default_factory=dict)
+
+
+class Engine(Protocol):
+    """A room. `configs` maps a worker's name to what `parse` gave for it."""
+
+    keys: ClassVar[Sequence[str]]  # the wrangler keys that the room understands
+
+    @staticmethod
+    def parse(config: WorkerConfig, diagnostics: Diagnostics) -> Any:
+        """The room's own frozen configuration of one worker; faults go to `diagnostics`, with their path."""
+        ...
+
+    def __init__(self, configs: Mapping[str, Any], ctx: EngineContext) -> None: ...
+
+    def bindings(self, worker: str) -> Mapping[str, Any]:
+        """What lands in the worker's env: name -> JavaScript value."""
+        ...
+
+    def rows(self, worker: str) -> Sequence[BindingRow]: ...
+
+    def next_due(self) -> float | None:
+        """When the room wants `run_due` next; None: not before it pokes."""
+        ...
+
+    def run_due(self, now: float) -> None:
+        """Start what is due; long work goes to `ctx.spawn`."""
+        ...
+
+    def busy(self) -> Sequence[str]:
+        """Names of what is in flight; empty when the room is at rest."""
+        ...
+
+    def panel(self) -> Panel: ...
+
+    async def pause(self) -> None:
+        """Stop accepting and firing; give leased work back uncounted (a reload or the end is near)."""
+        ...
+
+    def close(self) -> None: ...

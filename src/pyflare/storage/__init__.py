@@ -1,0 +1,1 @@
+"""What is kept: the layout of the state folder, SQLite databases, blobs."""

@@ -1,0 +1,103 @@
+"""One SQLite file.
+
+SQLite comes with `apsw`. Files are in WAL mode with `synchronous=NORMAL`, which survives a killed process;
+`durability="full"` syncs each commit, as workerd does. Everything runs on the caller's thread and reads its statement
+to the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+Row = tuple[Any, ...]
+Params = Sequence[Any] | dict[str, Any]
+
+BUSY_TIMEOUT_MS = 2_000  # a foreign writer (wrangler, a database viewer) holds the file for that long at most
+
+
+class Database:
+    """A connection with the few verbs that stores need.
+
+    `schema` is run at every open and must be idempotent (the schemas that wrangler shares). `migrations` are run once
+    each, in order, counted in `user_version` (our own files).
+    """
+
+    def __init__(
+        self,
+        path: Path | str,
+        *,
+        schema: str = "",
+        migrations: Sequence[str] = (),
+        durability: str = "normal",
+        readonly: bool = False,
+    ) -> None:
+        self.path = str(path)
+        flags = apsw.SQLITE_OPEN_READONLY if readonly else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        self.raw = apsw.Connection(self.path, flags=flags)
+        self._depth = 0
+        self.raw.set_busy_timeout(BUSY_TIMEOUT_MS)
+        if readonly:
+            return
+        if self.path != ":memory:":
+            self.raw.execute("PRAGMA journal_mode=WAL")
+        self.raw.execute(f"PRAGMA synchronous={'FULL' if durability == 'full' else 'NORMAL'}")
+        if schema:
+            self.raw.execute(schema)
+        self._migrate(migrations)
+
+    def execute(self, sql: str, params: Params = ()) -> list[Row]:
+        """Run one statement to its end; its rows."""
+        return self.raw.execute(sql, params).fetchall()
+
+    def one(self, sql: str, params: Params = ()) -> Row | None:
+        """The first row, or None."""
+        cursor = self.raw.execute(sql, params)
+        row = cursor.fetchone()
+        cursor.close()
+        return row
+
+    def value(self, sql: str, params: Params = ()) -> Any:
+        """The first column of the first row, or None."""
+        row = self.one(sql, params)
+        return None if row is None else row[0]
+
+    def many(self, sql: str, rows: Iterable[Params]) -> None:
+        self.raw.executemany(sql, rows)
+
+    @property
+    def changes(self) -> int:
+        """Rows that the last statement changed."""
+        return self.raw.changes()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing; nested ones are savepoints."""
+        name = f"pyflare_{self._depth}"
+        self.raw.execute("BEGIN IMMEDIATE" if self._depth == 0 else f"SAVEPOINT {name}")
+        self._depth += 1
+        try:
+            yield
+        except BaseException:
+            self._depth -= 1
+            if self._depth:
+                self.raw.execute(f"ROLLBACK TO {name}; RELEASE {name}")
+            elif self.raw.in_transaction:
+                self.raw.execute("ROLLBACK")
+            raise
+        self._depth -= 1
+        self.raw.execute(f"RELEASE {name}" if self._depth else "COMMIT")
+
+    def close(self) -> None:
+        self.raw.close()
+
+    def _migrate(self, migrations: Sequence[str]) -> None:
+        done = self.value("PRAGMA user_version")
+        for number, script in enumerate(migrations[done:], start=done + 1):
+            with self.transaction():
+                self.raw.execute(script)
+                self.raw.execute(f"PRAGMA user_version={number}")
