@@ -1,0 +1,118 @@
+"""Structured clone: a deep copy of a JavaScript value, as `structuredClone` and storage make it.
+
+`clone(value)` takes what can be stored. `transfer(value, other)` is the copy that crosses RPC: `other(value)` is asked
+for everything that cannot be stored (functions, streams, requests) and raises for what may not cross.
+Numbers are JavaScript's: a whole float comes out as int. Raises `DataCloneError`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from pyflare.interop.buffers import ArrayBuffer, BufferView, DataView, TypedArray
+from pyflare.interop.containers import JsArray, JsDate, JsMap, JsSet
+from pyflare.interop.errors import JsException, dom_exception
+from pyflare.interop.proxy import JsNull, JsObject
+
+Other = Callable[[Any], Any]
+
+MAX_SAFE_INTEGER = 2**53 - 1
+
+
+def refuse(value: Any) -> Any:
+    """A value that cannot be cloned."""
+    raise dom_exception(f"{_describe(value)} could not be cloned.", "DataCloneError")
+
+
+def _describe(value: Any) -> str:
+    return "[object Object]" if not callable(value) else f"function {getattr(value, '__name__', '')}() {{ ... }}"
+
+
+def clone(value: Any) -> Any:
+    """A copy that shares nothing with `value`."""
+    return _Clone(refuse).copy(value)
+
+
+def transfer(value: Any, other: Other) -> Any:
+    return _Clone(other).copy(value)
+
+
+def number(value: int | float) -> int | float:
+    """A number after a trip through JavaScript."""
+    if isinstance(value, float) and value.is_integer() and abs(value) <= MAX_SAFE_INTEGER:
+        return int(value) if value or math.copysign(1.0, value) > 0 else 0
+    return value
+
+
+class _Clone:
+    def __init__(self, other: Other) -> None:
+        self.other = other
+        self.seen: dict[int, Any] = {}
+
+    def copy(self, value: Any) -> Any:
+        kind = type(value)
+        if kind is str or value is None or kind is bool or kind is int or kind is JsNull:
+            return value
+        if kind is float:
+            return number(value)
+        done = self.seen.get(id(value))
+        if done is not None:
+            return done
+        if kind is JsObject:
+            return self.object(value)
+        if kind is JsArray:
+            made: JsArray = JsArray.make([])
+            self.seen[id(value)] = made
+            copy = self.copy
+            made._items.extend([copy(item) for item in value._items])
+            return made
+        return self.rarer(value)
+
+    def object(self, value: JsObject) -> JsObject:
+        made: JsObject = JsObject.make()
+        self.seen[id(value)] = made
+        properties, copy = made.__dict__, self.copy
+        for name, item in value.js_properties().items():
+            properties[name] = copy(item)
+        return made
+
+    def rarer(self, value: Any) -> Any:
+        made: Any
+        if isinstance(value, JsMap):
+            made = self.remember(value, JsMap.make())
+            for key, item in value.items():
+                made.set(self.copy(key), self.copy(item))
+            return made
+        if isinstance(value, JsSet):
+            made = self.remember(value, JsSet.make())
+            for item in value:
+                made.add(self.copy(item))
+            return made
+        if isinstance(value, JsDate):
+            return JsDate.make(value._ms)
+        if isinstance(value, ArrayBuffer):
+            return self.remember(value, ArrayBuffer.make(bytearray(value._data)))
+        if isinstance(value, BufferView):
+            return self.view(value)
+        if isinstance(value, JsException):
+            made = self.remember(value, JsException.make(value.message, value.name, value._constructor))
+            made.stack = value.stack
+            for name, item in value.js_properties().items():
+                setattr(made, name, self.copy(item))
+            return made
+        if isinstance(value, (str, bool, int, float)):
+            return value
+        return self.other(value)
+
+    def view(self, value: BufferView) -> Any:
+        # As on Cloudflare: a view takes the whole of its buffer along.
+        buffer = self.copy(value.buffer)
+        length = value.byteLength if isinstance(value, DataView) else value.byteLength // value.size  # type: ignore[attr-defined]
+        assert isinstance(value, (TypedArray, DataView))
+        return self.remember(value, type(value).make(buffer, value.byteOffset, length))
+
+    def remember(self, value: Any, made: Any) -> Any:
+        self.seen[id(value)] = made
+        return made

@@ -1,0 +1,493 @@
+"""Array, Map, Set and Date."""
+
+from __future__ import annotations
+
+import datetime as dt
+import email.utils
+import functools
+import math
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, ClassVar
+
+from pyflare.interop import scope
+from pyflare.interop.errors import range_error
+from pyflare.interop.proxy import JsProxy, is_nullish
+
+
+def integer(value: Any, default: int = 0) -> int:
+    """What JavaScript makes of a value where it wants an integer."""
+    if is_nullish(value):
+        return default
+    if isinstance(value, float) and not math.isfinite(value):
+        return default
+    return int(value)
+
+
+class JsArray(JsProxy):
+    """An array: a Python sequence with JavaScript's methods; holds JavaScript values."""
+
+    js_name: ClassVar[str] = "Array"
+
+    def __init__(self, items: Iterable[Any] = ()) -> None:
+        self._items: list[Any] = items if type(items) is list else list(items)
+
+    @classmethod
+    def construct(cls, *args: Any) -> JsArray:
+        if len(args) == 1 and isinstance(args[0], int) and not isinstance(args[0], bool):
+            return cls.make([None] * args[0])
+        return cls.make(args)
+
+    call = construct
+
+    @classmethod
+    def of(cls, *items: Any) -> JsArray:
+        return cls.make(items)
+
+    @classmethod
+    def from_(cls, source: Iterable[Any], transform: Callable[[Any, int], Any] | None = None) -> JsArray:
+        items = list(source)
+        return cls.make([transform(item, at) for at, item in enumerate(items)] if callable(transform) else items)
+
+    @staticmethod
+    def isArray(value: Any) -> bool:
+        return isinstance(value, JsArray)
+
+    def js_properties(self) -> dict[str, Any]:
+        return {str(at): item for at, item in enumerate(self._items)}
+
+    # --- as a Python sequence -------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._items)
+
+    def __contains__(self, item: object) -> bool:
+        return item in self._items
+
+    def __getitem__(self, at: int | slice) -> Any:
+        return JsArray.make(self._items[at]) if isinstance(at, slice) else self._items[at]
+
+    def __setitem__(self, at: int, value: Any) -> None:
+        self._items[at] = value
+
+    def __delitem__(self, at: int) -> None:
+        del self._items[at]
+
+    def append(self, item: Any) -> None:
+        self._items.append(item)
+
+    def extend(self, items: Iterable[Any]) -> None:
+        self._items.extend(items)
+
+    def index(self, item: Any) -> int:
+        return self._items.index(item)
+
+    def count(self, item: Any) -> int:
+        return self._items.count(item)
+
+    def insert(self, at: int, item: Any) -> None:
+        self._items.insert(at, item)
+
+    def remove(self, item: Any) -> None:
+        self._items.remove(item)
+
+    # --- JavaScript's methods -------------------------------------------------------------------------------------
+
+    @property
+    def length(self) -> int:
+        return len(self._items)
+
+    def push(self, *items: Any) -> int:
+        self._items.extend(items)
+        return len(self._items)
+
+    def pop(self, at: int = -1) -> Any:
+        return self._items.pop(at) if self._items else None
+
+    def shift(self) -> Any:
+        return self._items.pop(0) if self._items else None
+
+    def unshift(self, *items: Any) -> int:
+        self._items[:0] = items
+        return len(self._items)
+
+    def at(self, at: int) -> Any:
+        return self._items[at] if -len(self._items) <= at < len(self._items) else None
+
+    def slice(self, start: Any = None, end: Any = None) -> JsArray:
+        return JsArray.make(self._items[integer(start) : None if is_nullish(end) else int(end)])
+
+    def splice(self, start: int, count: int | None = None, *items: Any) -> JsArray:
+        end = len(self._items) if count is None else start + count
+        removed = self._items[start:end]
+        self._items[start:end] = items
+        return JsArray.make(removed)
+
+    def concat(self, *others: Any) -> JsArray:
+        joined = list(self._items)
+        for other in others:
+            joined.extend(other) if isinstance(other, JsArray) else joined.append(other)
+        return JsArray.make(joined)
+
+    def join(self, separator: str = ",") -> str:
+        return separator.join("" if is_nullish(item) else to_text(item) for item in self._items)
+
+    def indexOf(self, item: Any) -> int:
+        return self._items.index(item) if item in self._items else -1
+
+    def includes(self, item: Any) -> bool:
+        return item in self._items
+
+    def forEach(self, callback: Callable[..., Any]) -> None:
+        for at, item in enumerate(list(self._items)):
+            callback(item, at, self)
+
+    def map(self, callback: Callable[..., Any]) -> JsArray:
+        return JsArray.make([callback(item, at, self) for at, item in enumerate(list(self._items))])
+
+    def filter(self, callback: Callable[..., Any]) -> JsArray:
+        return JsArray.make([item for at, item in enumerate(list(self._items)) if callback(item, at, self)])
+
+    def find(self, callback: Callable[..., Any]) -> Any:
+        return next((item for at, item in enumerate(list(self._items)) if callback(item, at, self)), None)
+
+    def findIndex(self, callback: Callable[..., Any]) -> int:
+        return next((at for at, item in enumerate(list(self._items)) if callback(item, at, self)), -1)
+
+    def some(self, callback: Callable[..., Any]) -> bool:
+        return any(callback(item, at, self) for at, item in enumerate(list(self._items)))
+
+    def every(self, callback: Callable[..., Any]) -> bool:
+        return all(callback(item, at, self) for at, item in enumerate(list(self._items)))
+
+    def reduce(self, callback: Callable[..., Any], *initial: Any) -> Any:
+        pairs = enumerate(list(self._items))
+        value = initial[0] if initial else next(pairs)[1]
+        for at, item in pairs:
+            value = callback(value, item, at, self)
+        return value
+
+    def flat(self, depth: int = 1) -> JsArray:
+        flat: list[Any] = []
+        for item in self._items:
+            nested = isinstance(item, JsArray) and depth > 0
+            flat.extend(item.flat(depth - 1)) if nested else flat.append(item)
+        return JsArray.make(flat)
+
+    def reverse(self) -> JsArray:
+        self._items.reverse()
+        return self
+
+    def sort(self, compare: Callable[[Any, Any], Any] | None = None) -> JsArray:
+        self._items.sort(key=functools.cmp_to_key(compare) if callable(compare) else to_text)
+        return self
+
+    def fill(self, value: Any) -> JsArray:
+        self._items[:] = [value] * len(self._items)
+        return self
+
+    def keys(self) -> JsArray:
+        return JsArray.make(range(len(self._items)))
+
+    def values(self) -> JsArray:
+        return JsArray.make(list(self._items))
+
+    def entries(self) -> JsArray:
+        return JsArray.make([JsArray.make(pair) for pair in enumerate(self._items)])
+
+    def toString(self) -> str:
+        return self.join()
+
+
+def to_text(value: Any) -> str:
+    """What JavaScript's `String(value)` gives."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return "undefined"
+    if value is True or value is False:
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return number_text(value)
+    if is_nullish(value):
+        return "null"
+    return str(value)
+
+
+def number_text(value: float) -> str:
+    """A number as JavaScript writes it: `1` for 1.0, `1e+21`, `NaN`, `Infinity`."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    if value.is_integer() and abs(value) < 1e21:
+        return str(int(value))
+    text = repr(value)
+    if "e" not in text:
+        return text
+    mantissa, exponent = text.split("e")
+    power = int(exponent)
+    if -7 < power < 0:
+        return f"{value:.{len(mantissa.replace('.', '').lstrip('-')) - 1 - power}f}"
+    return f"{mantissa}e{'+' if power > 0 else '-'}{abs(power)}"
+
+
+def _key(value: Any) -> Any:
+    """What makes two values the same key: identity for objects, value for primitives; True is not 1."""
+    return (bool, value) if isinstance(value, bool) else value if _plain(value) else (JsProxy, id(value))
+
+
+def _plain(value: Any) -> bool:
+    return isinstance(value, (str, int, float)) or is_nullish(value)
+
+
+class JsMap(JsProxy):
+    """A Map: keeps insertion order, any value may be a key."""
+
+    js_name: ClassVar[str] = "Map"
+
+    def __init__(self, pairs: Iterable[Any] = ()) -> None:
+        self._entries: dict[Any, tuple[Any, Any]] = {}
+        for key, value in pairs:
+            self._entries[_key(key)] = (key, value)
+
+    @classmethod
+    def construct(cls, pairs: Any = None) -> JsMap:
+        return cls.make(() if is_nullish(pairs) else pairs)
+
+    def js_properties(self) -> dict[str, Any]:
+        return {}
+
+    @property
+    def size(self) -> int:
+        return len(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __contains__(self, key: object) -> bool:
+        return _key(key) in self._entries
+
+    def __getitem__(self, key: Any) -> Any:
+        try:
+            return self._entries[_key(key)][1]
+        except KeyError:
+            raise KeyError(key) from None
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._entries[_key(key)] = (key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        del self._entries[_key(key)]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.keys())
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return self._entries.get(_key(key), (None, default))[1]
+
+    def set(self, key: Any, value: Any) -> JsMap:
+        self[key] = value
+        return self
+
+    def has(self, key: Any) -> bool:
+        return key in self
+
+    def delete(self, key: Any) -> bool:
+        return self._entries.pop(_key(key), None) is not None
+
+    def clear(self) -> None:
+        self._entries.clear()
+
+    def keys(self) -> list[Any]:
+        return [key for key, _ in self._entries.values()]
+
+    def values(self) -> list[Any]:
+        return [value for _, value in self._entries.values()]
+
+    def items(self) -> list[tuple[Any, Any]]:
+        return list(self._entries.values())
+
+    def entries(self) -> JsArray:
+        return JsArray.make([JsArray.make(pair) for pair in self._entries.values()])
+
+    def forEach(self, callback: Callable[..., Any]) -> None:
+        for key, value in self.items():
+            callback(value, key, self)
+
+
+class JsSet(JsProxy):
+    """A Set; keeps insertion order."""
+
+    js_name: ClassVar[str] = "Set"
+
+    def __init__(self, items: Iterable[Any] = ()) -> None:
+        self._entries: dict[Any, Any] = {_key(item): item for item in items}
+
+    @classmethod
+    def construct(cls, items: Any = None) -> JsSet:
+        return cls.make(() if is_nullish(items) else items)
+
+    def js_properties(self) -> dict[str, Any]:
+        return {}
+
+    @property
+    def size(self) -> int:
+        return len(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __contains__(self, item: object) -> bool:
+        return _key(item) in self._entries
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(list(self._entries.values()))
+
+    def add(self, item: Any) -> JsSet:
+        self._entries[_key(item)] = item
+        return self
+
+    def has(self, item: Any) -> bool:
+        return item in self
+
+    def delete(self, item: Any) -> bool:
+        return _key(item) in self._entries and [self._entries.pop(_key(item))] != []
+
+    def clear(self) -> None:
+        self._entries.clear()
+
+    def values(self) -> list[Any]:
+        return list(self)
+
+    keys = values
+
+    def forEach(self, callback: Callable[..., Any]) -> None:
+        for item in self:
+            callback(item, item, self)
+
+
+UTC = dt.timezone.utc  # noqa: UP017  (named so in this module)
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=UTC)
+MAX_DATE_MS = 8.64e15  # ECMAScript, "Time Values and Time Range"
+
+
+class JsDate(JsProxy):
+    """A Date; its zone is UTC, as on Cloudflare."""
+
+    js_name: ClassVar[str] = "Date"
+
+    def __init__(self, milliseconds: float) -> None:
+        self._ms = milliseconds if abs(milliseconds) <= MAX_DATE_MS else math.nan
+
+    @classmethod
+    def construct(cls, *args: Any) -> JsDate:
+        if not args:
+            return cls.make(float(cls.now()))
+        if len(args) > 1:
+            return cls.make(cls.UTC(*args))
+        value = args[0]
+        if isinstance(value, JsDate):
+            return cls.make(value._ms)
+        return cls.make(cls.parse(value) if isinstance(value, str) else float(math.trunc(float(value))))
+
+    @classmethod
+    def call(cls, *args: Any) -> str:
+        return str(cls.construct())
+
+    @staticmethod
+    def now() -> int:
+        running = scope.current.get()
+        clock_now = running.clock.now() if running is not None else dt.datetime.now(UTC).timestamp()  # noqa: TID251
+        return int(clock_now * 1000)
+
+    @staticmethod
+    def parse(text: str) -> float:
+        try:
+            moment = dt.datetime.fromisoformat(text)
+        except ValueError:
+            try:
+                moment = email.utils.parsedate_to_datetime(text)
+            except (ValueError, TypeError):
+                return math.nan
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return _whole((moment - EPOCH) / dt.timedelta(milliseconds=1))
+
+    @staticmethod
+    def UTC(year: int, month: int = 0, day: int = 1, *rest: int) -> float:
+        hours, minutes, seconds, milliseconds = (*rest, 0, 0, 0, 0)[:4]
+        start = dt.datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
+        span = dt.timedelta(
+            days=day - 1, hours=hours, minutes=minutes, seconds=seconds, milliseconds=milliseconds
+        )
+        return _whole((start + span - EPOCH) / dt.timedelta(milliseconds=1))
+
+    @property
+    def moment(self) -> dt.datetime:
+        """An aware datetime; RangeError for an invalid date."""
+        if math.isnan(self._ms):
+            raise range_error("Invalid time value")
+        return EPOCH + dt.timedelta(milliseconds=self._ms)
+
+    def js_properties(self) -> dict[str, Any]:
+        return {}
+
+    def getTime(self) -> int | float:
+        return _whole(self._ms)
+
+    valueOf = getTime
+
+    def getTimezoneOffset(self) -> int:
+        return 0
+
+    def getFullYear(self) -> int:
+        return self.moment.year
+
+    def getMonth(self) -> int:
+        return self.moment.month - 1
+
+    def getDate(self) -> int:
+        return self.moment.day
+
+    def getDay(self) -> int:
+        return self.moment.isoweekday() % 7
+
+    def getHours(self) -> int:
+        return self.moment.hour
+
+    def getMinutes(self) -> int:
+        return self.moment.minute
+
+    def getSeconds(self) -> int:
+        return self.moment.second
+
+    def getMilliseconds(self) -> int:
+        return self.moment.microsecond // 1000
+
+    getUTCFullYear, getUTCMonth, getUTCDate, getUTCDay = getFullYear, getMonth, getDate, getDay
+    getUTCHours, getUTCMinutes, getUTCSeconds = getHours, getMinutes, getSeconds
+    getUTCMilliseconds = getMilliseconds
+
+    def setTime(self, milliseconds: float) -> int | float:
+        self._ms = float(milliseconds)
+        return self.getTime()
+
+    def toISOString(self) -> str:
+        return self.moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+    def toJSON(self) -> Any:
+        return None if math.isnan(self._ms) else self.toISOString()
+
+    def toUTCString(self) -> str:
+        return self.moment.strftime("%a, %d %b %Y %H:%M:%S GMT")
+
+    def toString(self) -> str:
+        if math.isnan(self._ms):
+            return "Invalid Date"
+        return self.moment.strftime("%a %b %d %Y %H:%M:%S GMT+0000 (Coordinated Universal Time)")
+
+
+def _whole(value: float) -> int | float:
+    return int(value) if math.isfinite(value) and float(value).is_integer() else value
