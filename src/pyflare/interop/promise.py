@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
+from contextvars import Context, copy_context
 from typing import Any, ClassVar
 
 from pyflare.interop import scope
@@ -115,8 +116,9 @@ class JsPromise(JsProxy):
             except Exception as raised:
                 answer._reject(raised)
 
-        loop = asyncio.get_running_loop()
-        self._when_settled(lambda: loop.call_soon(react) and None)
+        # Whoever settles the promise may be another event; the reaction belongs to the one that asked for it.
+        loop, context = asyncio.get_running_loop(), copy_context()
+        self._when_settled(lambda: loop.call_soon(react, context=context) and None)
         return answer
 
     def catch(self, on_rejected: Callable[[Any], Any] | None = None) -> JsPromise:
@@ -199,10 +201,13 @@ async def _await(value: Awaitable[Any]) -> Any:
     return await value
 
 
-def start(work: Coroutine[Any, Any, Any]) -> JsPromise:
-    """A promise of a coroutine of ours (or of the user's), which runs as a task of its own from now on."""
+def start(work: Coroutine[Any, Any, Any], context: Context | None = None) -> JsPromise:
+    """A promise of a coroutine of ours (or of the user's), which runs as a task of its own from now on.
+
+    `context`: of the event that the work belongs to, where that is not the one that runs now.
+    """
     promise: JsPromise = JsPromise.make()
-    task = asyncio.get_running_loop().create_task(work)
+    task = asyncio.get_running_loop().create_task(work, context=context)
 
     def done(task: asyncio.Task[Any]) -> None:
         if task.cancelled():
