@@ -27,7 +27,9 @@ def refuse(value: Any) -> Any:
 
 
 def _describe(value: Any) -> str:
-    return "[object Object]" if not callable(value) else f"function {getattr(value, '__name__', '')}() {{ ... }}"
+    # A proxy of a Python object has `__call__` whatever it stands for: `typeof` tells.
+    is_function = getattr(value, "typeof", "function" if callable(value) else "object") == "function"
+    return f"function {getattr(value, '__name__', '')}() {{ ... }}" if is_function else "[object Object]"
 
 
 def clone(value: Any) -> Any:
