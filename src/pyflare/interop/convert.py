@@ -49,7 +49,6 @@ class JsDoubleProxy(JsProxy):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         target = self._alive()
         if self.__dict__["_once"]:
-            self.__dict__["_gone"] = "This borrowed proxy was automatically destroyed at the end of a function call."
             self.__dict__["_gone"] = "OnceProxy can only be called once"
         return target(*args, **kwargs)
 

@@ -1,0 +1,34 @@
+"""The rooms. A new one is a folder here and one line in `ENGINES`: its name and the wrangler keys that wake it.
+
+A room whose keys no configuration has is not imported. `ALWAYS` are awake without a key.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+from typing import Any
+
+ENGINES: dict[str, tuple[str, ...]] = {
+    "assets": ("assets",),
+    "cache": (),
+    "cron": ("triggers",),
+    "d1": ("d1_databases",),
+    "durable_objects": ("durable_objects", "migrations", "exports"),
+    "kv": ("kv_namespaces",),
+    "queues": ("queues",),
+    "services": ("services",),
+}
+
+ALWAYS = ("cron",)
+
+
+def load(name: str) -> Any:
+    """The engine class of a room."""
+    return importlib.import_module(f"pyflare.engines.{name}").ENGINE
+
+
+def awake(sections: Iterable[str]) -> list[str]:
+    """The rooms that these keys of the configurations need, in the order of the table."""
+    present = set(sections)
+    return [name for name, keys in ENGINES.items() if name in ALWAYS or present.intersection(keys)]

@@ -1,0 +1,49 @@
+"""What lands in env: a Fetcher that reaches a worker by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyflare.engines.base import EngineContext
+from pyflare.engines.services.config import Service
+from pyflare.interop.json import from_plain
+from pyflare.interop.rpc import Fetcher, remote
+from pyflare.interop.web.body import Body
+from pyflare.interop.web.headers import Headers
+from pyflare.interop.web.request import Request
+from pyflare.interop.web.response import Response
+from pyflare.worker.event import Fetch, Rpc
+
+
+class ServiceBinding(Fetcher):
+    def __init__(self, service: Service, ctx: EngineContext) -> None:
+        self._service, self._ctx = service, ctx
+
+    @property
+    def _props(self) -> Any:
+        return None if self._service.props is None else from_plain(self._service.props)
+
+    def _missing(self) -> str | None:
+        if self._service.service in self._ctx.workers():
+            return None
+        return f'Worker "{self._service.service}" not found. Make sure it is running locally.'
+
+    async def _js_fetch(self, request: Request) -> Response:
+        missing = self._missing()
+        if missing is not None:
+            return Response.make(503, "Service Unavailable", Headers.make([]), Body.make(missing.encode()))  # type: ignore[no-any-return]
+        service = self._service
+        try:
+            return await self._ctx.dispatch(service.service, Fetch(request, service.entrypoint, self._props))  # type: ignore[no-any-return]
+        except Exception as raised:
+            raise remote(raised) from None
+
+    async def _js_call(self, method: str, args: tuple[Any, ...]) -> Any:
+        service = self._service
+        missing = self._missing()
+        if missing is not None:
+            raise remote(RuntimeError(missing))
+        try:
+            return await self._ctx.dispatch(service.service, Rpc(method, args, service.entrypoint, self._props))
+        except Exception as raised:
+            raise remote(raised) from None

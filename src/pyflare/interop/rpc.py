@@ -1,0 +1,187 @@
+"""Remote procedure calls between workers and objects, which all live in this process.
+
+A call copies its arguments (`transfer`), runs in the callee's scope and copies its result. What the caller holds is a
+`Fetcher` (a service binding, an object's stub) or an `RpcStub` (a function that was passed). Behaviour and texts as
+recorded (`developers.cloudflare.com/workers/runtime-apis/rpc/`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from pyflare.interop import scope, traces
+from pyflare.interop.clone import transfer as copy_value
+from pyflare.interop.convert import JsDoubleProxy
+from pyflare.interop.errors import JsException, dom_exception, error, type_error
+from pyflare.interop.promise import JsPromise, confirmed, start
+from pyflare.interop.proxy import JsFunction, JsProxy, fold, options
+from pyflare.interop.web.blob import Blob
+from pyflare.interop.web.headers import Headers
+from pyflare.interop.web.request import Request
+from pyflare.interop.web.response import Response
+from pyflare.interop.web.streams import ReadableStream, WritableStream
+
+MAX_REDIRECTS = 20  # fetch specification
+
+RESERVED = frozenset(
+    ("fetch", "connect", "alarm", "webSocketMessage", "webSocketClose", "webSocketError", "constructor", "dup")
+)
+
+NOT_A_RECEIVER = (
+    "Proxy could not be serialized because it is not a valid RPC receiver type. The Proxy must emulate either a plain "
+    "object or an RpcTarget, as indicated by the Proxy's prototype chain."
+)
+
+PASSED_AS_IS = (Blob, Headers, Request, Response, ReadableStream, WritableStream)
+
+
+class Fetcher(JsProxy):
+    """Something that answers `fetch` and remote calls; subclasses say how.
+
+    `_js_fetch(request)` gives a Response; `_js_call(method, args)` gets arguments that are copied and gives a result
+    that is copied. Both are coroutines, run as tasks of their own in the caller's context.
+    """
+
+    js_name: ClassVar[str] = "Fetcher"
+
+    async def _js_fetch(self, request: Request) -> Response:
+        raise NotImplementedError
+
+    async def _js_call(self, method: str, args: tuple[Any, ...]) -> Any:
+        raise NotImplementedError
+
+    def js_properties(self) -> dict[str, Any]:
+        return {}
+
+    @options
+    def fetch(self, resource: Any = None, init: Any = None) -> JsPromise:
+        # A bad URL or option is thrown, not rejected: Python's `pyfetch` tells the two apart.
+        request = resource if isinstance(resource, Request) and init is None else Request.construct(resource, init)
+        return start(self._js_follow(request))
+
+    async def _js_follow(self, request: Request) -> Response:
+        """The answer, after redirects, which stay within the same service."""
+        await confirmed()
+        for _ in range(MAX_REDIRECTS):
+            response = await self._js_fetch(request)
+            following = request.redirected_by(response)
+            if following is None:
+                return response
+            request = following
+        raise type_error("Too many redirects")
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "then" or (name.startswith("__") and name.endswith("__")):
+            raise AttributeError(name)
+        return JsFunction.make(lambda *args: self._js_invoke(name, args), name)
+
+    def _js_invoke(self, method: str, args: tuple[Any, ...]) -> JsPromise:
+        try:
+            if method in RESERVED:
+                raise type_error(f"'{method}' is a reserved method and cannot be called over RPC.")
+            copied = tuple(transfer(arg) for arg in args)
+        except JsException as raised:
+            return JsPromise.reject(raised)
+        return start(self._js_confirmed_call(method, copied))
+
+    async def _js_confirmed_call(self, method: str, args: tuple[Any, ...]) -> Any:
+        await confirmed()
+        return await self._js_call(method, args)
+
+
+class RpcStub(JsProxy):
+    """A function that was passed over RPC; it runs where it came from."""
+
+    js_name: ClassVar[str] = "JsRpcStub"
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._context = contextvars.copy_context()
+
+    def js_properties(self) -> dict[str, Any]:
+        return {}
+
+    @property
+    def typeof(self) -> str:
+        return "function"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> JsPromise:
+        try:
+            copied = [transfer(arg) for arg in fold(args, kwargs)]
+        except JsException as raised:
+            return JsPromise.reject(raised)
+        task = asyncio.get_running_loop().create_task(self._run(copied), context=self._context.copy())
+        return start(_result(task))
+
+    async def _run(self, args: list[Any]) -> Any:
+        try:
+            result = self._function(*args)
+            if inspect.isawaitable(result):
+                result = await result
+            return transfer(result)
+        except Exception as raised:
+            raise remote(raised) from None
+
+    def dup(self) -> RpcStub:
+        return self
+
+    def destroy(self) -> None:
+        """Nothing to free: the function is held by this process."""
+
+
+async def _result(task: asyncio.Task[Any]) -> Any:
+    return await task
+
+
+def transfer(value: Any) -> Any:
+    """The copy of a JavaScript value that crosses RPC; DataCloneError for what may not."""
+    return copy_value(value, _other)
+
+
+def _other(value: Any) -> Any:
+    if isinstance(value, (RpcStub, Fetcher, *PASSED_AS_IS)):
+        return value
+    if isinstance(value, JsDoubleProxy):
+        if value.typeof == "function":
+            return RpcStub.make(value.unwrap())
+        raise dom_exception(NOT_A_RECEIVER, "DataCloneError")
+    if callable(value):
+        return RpcStub.make(value)
+    if isinstance(value, JsPromise):
+        raise dom_exception("#<Promise> could not be cloned.", "DataCloneError")
+    raise dom_exception(NOT_A_RECEIVER, "DataCloneError")
+
+
+def remote(raised: BaseException) -> JsException:
+    """What the caller sees of an exception in another worker or object: an error of JavaScript crosses as it is, one of
+    Python as "PythonError" with the traceback, or as "Error: PythonError: …" before 2026-04-21."""
+    if isinstance(raised, JsException):
+        seen = raised
+    elif scope.enabled("enhanced_error_serialization"):
+        seen = error(traces.render(raised), "PythonError")
+    else:
+        seen = error(f"PythonError: {traces.render(raised)}")
+    seen.remote = True
+    return seen
+
+
+async def invoke(target: Any, method: str, args: tuple[Any, ...]) -> Any:
+    """Call a method of an entrypoint or object within its scope; its result, copied. Raises what `remote` makes."""
+    running = scope.current.get()
+    assert running is not None
+    sdk = running.worker.sdk
+    try:
+        function = getattr(target, method, None)
+        if not callable(function):
+            raise type_error(f"Method {method} does not exist")
+        result = function(*[sdk.python_from_rpc(arg) for arg in args])
+        if inspect.isawaitable(result):
+            result = await result
+        return transfer(sdk.python_to_rpc(result))
+    except Exception as raised:
+        raise remote(raised) from None
+

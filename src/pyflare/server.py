@@ -1,0 +1,243 @@
+"""The one place where things are put together: configurations, clock, storage, rooms, workers.
+
+    server = Server(configs, state=folder, options=options, clock=SystemClock(), log=log)
+    await server.start()                     # opens the rooms, imports the workers; WorkerError when code is broken
+    response = await server.fetch(request)   # the primary worker, after its assets
+    await server.stop()
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Coroutine, Sequence
+from pathlib import Path
+from typing import Any
+
+from pyflare import engines
+from pyflare.clock import Clock
+from pyflare.config.diagnostics import Diagnostics
+from pyflare.config.model import WorkerConfig
+from pyflare.config.options import DevOptions
+from pyflare.engines.base import BindingRow, Engine, EngineContext
+from pyflare.errors import ConfigError
+from pyflare.interop.json import from_plain
+from pyflare.interop.proxy import JsObject
+from pyflare.interop.web.request import Request
+from pyflare.interop.web.response import Response
+from pyflare.log import Log
+from pyflare.scheduler import Scheduler
+from pyflare.storage.layout import Layout
+from pyflare.worker import loader
+from pyflare.worker.activation import Activation
+from pyflare.worker.dispatch import Dispatcher
+from pyflare.worker.event import Event, Fetch
+from pyflare.worker.portal import Portal, task_factory
+from pyflare.worker.worker import Worker
+
+GRACE_SECONDS = 2.0  # real time that work in flight gets when the server stops
+
+
+class Server:
+    """All workers of one `pyflare dev`, their rooms and their storage; the first configuration is the primary one.
+
+    `dedicated`: the process belongs to this server, so that a lone worker needs no swapping (see `activation`).
+    """
+
+    def __init__(
+        self,
+        configs: Sequence[WorkerConfig],
+        *,
+        state: Path,
+        options: DevOptions,
+        clock: Clock,
+        log: Log,
+        dedicated: bool = False,
+    ) -> None:
+        self.configs, self.options, self.clock, self.log = configs, options, clock, log
+        self.primary = configs[0]
+        self.layout = Layout(state, options.durability)
+        self.workers = {config.name: Worker(config, clock) for config in configs}
+        if len(self.workers) < len(configs):
+            raise ConfigError(f"Two configurations name their worker {_twice(configs)!r}; give them different names")
+        self.engines: dict[str, Any] = {}
+        self._dedicated = dedicated
+        self._spawned: set[asyncio.Task[Any]] = set()
+        self._scheduling: asyncio.Task[None] | None = None
+        self._configs = self._parse()
+
+    # --- starting and stopping ------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Open the rooms, import the workers, let time pass."""
+        loop = asyncio.get_running_loop()
+        if loop.get_task_factory() is not task_factory:
+            loop.set_task_factory(task_factory)
+        for worker in self.workers.values():
+            worker.path = loader.paths(worker)
+        activation = Activation(list(self.workers.values()), self.clock, self._dedicated)
+        portal = Portal(*activation.hooks)
+        self.dispatch = Dispatcher(self.workers, portal, self.clock, self.log)
+        self._ctx = EngineContext(
+            clock=self.clock,
+            storage=self.layout,
+            log=self.log,
+            dispatch=self.dispatch,
+            spawn=self.spawn,
+            poke=self.poke,
+            new_id=lambda: secrets.token_hex(16),
+            workers=lambda: list(self.workers),
+        )
+        for name in self._configs:
+            self._open(name)
+        for worker in self.workers.values():
+            worker.portal = portal
+            worker.caches_of = self._caches
+            worker.loopback_of = lambda worker=worker: self._loopback(worker)
+            self._fill_env(worker)
+        for worker in self.workers.values():
+            self._load(worker, activation)
+        for engine in self.engines.values():
+            _maybe(engine, "check", {name: worker.exports for name, worker in self.workers.items()})
+        self.scheduler = Scheduler(self.clock, list(self.engines.values()))
+        self._scheduling = loop.create_task(self.scheduler.run())
+
+    async def pause(self) -> None:
+        """Stop firing; leased work goes back uncounted."""
+        if self._scheduling is not None:
+            self._scheduling.cancel()
+            self._scheduling = None
+        for engine in self.engines.values():
+            await engine.pause()
+
+    async def stop(self) -> None:
+        """The end: nothing is accepted any more, the files are closed."""
+        await self.pause()
+        pending = {*self._spawned, *self.dispatch.running} if hasattr(self, "dispatch") else set()
+        for task in pending:
+            task.cancel()
+        if pending:
+            await asyncio.wait(pending, timeout=GRACE_SECONDS)
+        for engine in self.engines.values():
+            engine.close()
+
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Run in the background, outside of any event."""
+        task = asyncio.get_running_loop().create_task(work, context=self.dispatch.base_context())
+        self._spawned.add(task)
+        task.add_done_callback(self._spawned_done)
+        return task
+
+    def _spawned_done(self, task: asyncio.Task[Any]) -> None:
+        self._spawned.discard(task)
+        if not task.cancelled() and (raised := task.exception()) is not None:
+            self.log.error(f"A background task failed: {type(raised).__name__}: {raised}")
+
+    def poke(self) -> None:
+        scheduler = getattr(self, "scheduler", None)
+        if scheduler is not None:
+            scheduler.poke()
+
+    # --- serving --------------------------------------------------------------------------------------------------
+
+    async def fetch(self, request: Request) -> Response:
+        """The answer to a request: an asset, or what the primary worker says. Raises what its handler raised."""
+        assets = self.engines.get("assets")
+        if assets is not None:
+            response = await assets.route(self.primary.name, request)
+            if response is not None:
+                return response  # type: ignore[no-any-return]
+        return await self.dispatch.serve(self.primary.name, Fetch(request))  # type: ignore[no-any-return]
+
+    async def scheduled(self, cron: str, time_ms: float | None = None) -> tuple[str, bool, BaseException | None]:
+        """Run the primary worker's cron handler: (outcome, no retry, what it raised)."""
+        moment = self.clock.now() * 1000 if time_ms is None else time_ms
+        return await self.engines["cron"].scheduled(self.primary.name, cron, moment)  # type: ignore[no-any-return]
+
+    def has_handler(self, name: str) -> bool:
+        return name in self.workers[self.primary.name].handler_names()
+
+    @property
+    def crons(self) -> list[str]:
+        """The expressions that the primary worker configures."""
+        triggers = self.primary.sections.get("triggers") or {}
+        return list(triggers.get("crons") or ())
+
+    def rows(self) -> list[BindingRow]:
+        """The table of bindings of all workers."""
+        rows = [row for config in self.configs for engine in self.engines.values() for row in engine.rows(config.name)]
+        for name, value in self.primary.vars.items():
+            shown = "(hidden)" if name in self.primary.secrets else str(value)
+            rows.append(BindingRow(name, "Environment Variable", shown))
+        return rows
+
+    def busy(self) -> list[str]:
+        """What is in flight anywhere; empty at rest."""
+        rooms = [f"{name}: {what}" for name, engine in self.engines.items() for what in engine.busy()]
+        return rooms + self.dispatch.busy() + ["spawned" for _ in self._spawned]
+
+    # --- putting together -----------------------------------------------------------------------------------------
+
+    def _parse(self) -> dict[str, dict[str, Any]]:
+        """room -> worker -> its configuration; raises ConfigError with the faults of all files."""
+        found: dict[str, dict[str, Any]] = {}
+        faults: list[str] = []
+        keys = [key for config in self.configs for key, value in config.sections.items() if value]
+        for name in engines.awake(keys):
+            engine = engines.load(name)
+            found[name] = {}
+            for config in self.configs:
+                diagnostics = Diagnostics(config.path)
+                found[name][config.name] = engine.parse(config, diagnostics)
+                faults += diagnostics.located()
+                for warning in diagnostics.warnings:
+                    self.log.once("warn", warning, warning)
+        if faults:
+            raise ConfigError(*faults)
+        return found
+
+    def _open(self, name: str) -> Engine:
+        configs = self._configs.get(name) or {config.name: None for config in self.configs}
+        engine: Engine = engines.load(name)(configs, self._ctx)
+        _maybe(engine, "configure", self.options)
+        self.engines[name] = engine
+        return engine
+
+    def _fill_env(self, worker: Worker) -> None:
+        env: dict[str, Any] = {name: from_plain(value) for name, value in worker.config.vars.items()}
+        for engine in self.engines.values():
+            env.update(engine.bindings(worker.name))
+        worker.env.__dict__.update(env)
+
+    def _load(self, worker: Worker, activation: Activation) -> None:
+        if worker.config.main is None:
+            return
+        with self.dispatch.importing(worker):
+            activation.enter(worker)
+            try:
+                loader.load(worker, self.log)
+            finally:
+                activation.leave()
+
+    def _caches(self) -> Any:
+        engine: Any = self.engines.get("cache") or self._open("cache")
+        return engine.storage
+
+    def _loopback(self, worker: Worker) -> Any:
+        """`ctx.exports`: stubs of the worker's own entrypoints and namespaces of its objects."""
+        exports: dict[str, Any] = {}
+        for engine in (self.engines.get("services") or self._open("services"), *self.engines.values()):
+            exports.update(_maybe(engine, "exports", worker) or {})
+        return JsObject.make(exports)
+
+
+def _maybe(engine: Any, method: str, *args: Any) -> Any:
+    """Call an optional method of a room: `check(exports)`, `configure(options)`, `exports(worker)`."""
+    found = getattr(engine, method, None)
+    return found(*args) if callable(found) else None
+
+
+def _twice(configs: Sequence[WorkerConfig]) -> str:
+    names = [config.name for config in configs]
+    return next(name for name in names if names.count(name) > 1)
+

@@ -1,0 +1,145 @@
+"""Imports the worker's main module and finds what it exports (workerd `python-entrypoint-helper.ts`).
+
+The folder of `main` and `python_modules` are on the worker's path. Exported are the names of `__all__`, or all public
+ones, that are subclasses of the SDK's WorkerEntrypoint, DurableObject or WorkflowEntrypoint.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from pyflare.errors import ConfigError, WorkerError
+from pyflare.interop import finder, traces
+from pyflare.interop.modules.pyodide_code import positional_count
+from pyflare.log import Log
+from pyflare.worker.worker import EVENTS, Sdk, Worker
+
+LEGACY = ("on_fetch", "on_scheduled", "on_queue", "on_alarm", "on_trace", "on_pubsub", "on_email", "on_tail", "test")
+STRICT = ("queue", "scheduled", "email", "tail")  # called with exactly (event, env, ctx)
+ARGUMENT = {"queue": "batch", "scheduled": "controller", "email": "message", "tail": "events"}
+
+
+def paths(worker: Worker) -> list[str]:
+    """What stands before the process's own `sys.path`."""
+    config = worker.config
+    if config.main is None:
+        return []
+    found = [str(config.main.parent)]
+    vendored = config.root / "python_modules"
+    if vendored.is_dir() and not list(vendored.glob("**/*.so")):
+        found.append(str(vendored))
+    return [*found, *_project_packages(config.root)]
+
+
+def _project_packages(root: Path) -> list[str]:
+    """The site-packages of the project's `.venv`; another minor version of Python is an error."""
+    libraries = sorted((root / ".venv" / "lib").glob("python3.*"))
+    if not libraries:
+        return []
+    mine = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    for library in libraries:
+        if library.name == mine:
+            return [str(library / "site-packages")]
+    raise ConfigError(
+        f"{root / '.venv'} is made for {libraries[0].name}, but pyflare runs on {mine}: "
+        f"make it anew with `{mine} -m venv .venv`, or install pyflare on {libraries[0].name}"
+    )
+
+
+def load(worker: Worker, log: Log) -> None:
+    """Import the SDK and the worker's main module; raises WorkerError with the traceback."""
+    main = worker.config.main
+    assert main is not None
+    finder.install()
+    workers = importlib.import_module("workers")
+    worker.sdk = Sdk(workers, importlib.import_module("workers.rpc"))
+    module = _import(main, worker)
+    worker.exports = exported_classes(module, worker.sdk)
+    worker.handlers = module_handlers(module)
+    _explain(worker, module, log)
+
+
+def _import(main: Path, worker: Worker) -> ModuleType:
+    try:
+        return importlib.import_module(main.stem)
+    except BaseException as raised:
+        if isinstance(raised, (KeyboardInterrupt, GeneratorExit)):
+            raise
+        _hint_import(raised, main)
+        raise WorkerError(f"{main} cannot be imported: {type(raised).__name__}: {raised}", traces.render(raised)) from raised
+
+
+def _hint_import(raised: BaseException, main: Path) -> None:
+    name = getattr(raised, "name", None)
+    if isinstance(raised, ModuleNotFoundError) and name and name.split(".")[0] == main.parent.name:
+        raised.add_note(f"Local modules are imported without {main.parent.name!r}: `import {name.split('.')[-1]}`")
+
+
+def exported_classes(module: ModuleType, sdk: Sdk) -> dict[str, type]:
+    """name -> class."""
+    bases = (sdk.WorkerEntrypoint, sdk.DurableObject, sdk.WorkflowEntrypoint)
+    public = getattr(module, "__all__", None) or [name for name in dir(module) if not name.startswith("_")]
+    found = [getattr(module, name, None) for name in public]
+    return {
+        value.__name__: value
+        for value in found
+        if isinstance(value, type) and issubclass(value, bases) and value not in bases
+    }
+
+
+def module_handlers(module: ModuleType) -> Mapping[str, Callable[..., Any]]:
+    """Module-level functions that answer events: `on_fetch`, and `fetch` where it is the module's own."""
+    found = {name: getattr(module, name) for name in LEGACY if callable(getattr(module, name, None))}
+    for name in EVENTS:
+        value = getattr(module, name, None)
+        if inspect.isfunction(value) and value.__module__ == module.__name__:
+            found.setdefault(f"on_{name}" if name != "test" else name, value)
+    return found
+
+
+def _explain(worker: Worker, module: ModuleType, log: Log) -> None:
+    """Say at start what would fail, or differ on Cloudflare."""
+    main = worker.config.main
+    modern = worker.compat.enabled("python_no_global_handlers")
+    default = worker.exports.get("Default")
+    if worker.handlers and default is not None and not modern:
+        raise WorkerError(f"{main}: TypeError: Cannot define multiple default entrypoints")
+    if worker.handlers and default is None and modern:
+        names = ", ".join(sorted(worker.handlers))
+        log.warn(
+            f"{main}: {names} at module level works here; Cloudflare needs "
+            "`class Default(WorkerEntrypoint)` with methods of these names"
+        )
+    if default is None and not worker.handlers and not worker.exports:
+        near = difflib.get_close_matches("Default", dir(module), 1)
+        hint = f" (is {near[0]!r} meant to be it?)" if near and near[0] != "Default" else ""
+        raise WorkerError(f"{main}: no `class Default(WorkerEntrypoint)` is exported{hint}")
+    for name in STRICT:
+        _check_signature(worker, default, name, log)
+
+
+def _check_signature(worker: Worker, default: type | None, name: str, log: Log) -> None:
+    handler = getattr(default, name, None)
+    if not callable(handler):
+        return
+    takes = positional_count(handler, 5) - 1  # without self
+    if takes != 3 and not _accepts(handler, 4):
+        log.warn(
+            f"{worker.config.main}: Default.{name} takes {takes} argument{'s' * (takes != 1)}, Cloudflare calls it with "
+            f"three: write `async def {name}(self, {ARGUMENT[name]}, env, ctx):` (env and ctx are None; use self.env)"
+        )
+
+
+def _accepts(function: Callable[..., Any], count: int) -> bool:
+    try:
+        inspect.signature(function).bind(*range(count))
+    except TypeError:
+        return False
+    return True

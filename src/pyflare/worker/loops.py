@@ -1,0 +1,82 @@
+"""Event loops for workers: nested `run_until_complete` and executors, as Pyodide's loop allows them.
+
+Inside an event, `loop.run_until_complete(x)` waits through the portal, and `run_in_executor` runs inline: there is one
+thread, as on Cloudflare.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+from pyflare.interop import scope
+from pyflare.worker.portal import can_run_sync, run_sync
+
+
+class WorkerLoop:
+    """A mixin before a loop class."""
+
+    def run_until_complete(self, future: Any) -> Any:
+        if can_run_sync():
+            return run_sync(future)
+        return super().run_until_complete(future)  # type: ignore[misc]
+
+    def run_in_executor(self, executor: Any, function: Callable[..., Any], *args: Any) -> Any:
+        if scope.current.get() is None:
+            return super().run_in_executor(executor, function, *args)  # type: ignore[misc]
+        done = self.create_future()  # type: ignore[attr-defined]
+        try:
+            done.set_result(function(*args))
+        except Exception as raised:
+            done.set_exception(raised)
+        return done
+
+
+class WebLoop:
+    """What `asyncio.new_event_loop()` gives inside an event: the running loop, which nobody may close."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+
+    def run_until_complete(self, future: Any) -> Any:
+        return run_sync(future)
+
+    def close(self) -> None:
+        """The loop is the server's."""
+
+    def is_closed(self) -> bool:
+        return False
+
+    async def shutdown_asyncgens(self) -> None:
+        """The loop is the server's."""
+
+    async def shutdown_default_executor(self, timeout: float | None = None) -> None:
+        """The loop is the server's."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loop, name)
+
+
+class _Policy(asyncio.DefaultEventLoopPolicy):
+    def new_event_loop(self) -> asyncio.AbstractEventLoop:
+        with contextlib.suppress(RuntimeError):
+            return WebLoop(asyncio.get_running_loop())  # type: ignore[return-value]
+        return super().new_event_loop()
+
+
+def new_event_loop(fast: bool = True) -> asyncio.AbstractEventLoop:
+    """A loop for a runtime: uvloop's, or the plain one."""
+    base: type[asyncio.AbstractEventLoop] = asyncio.SelectorEventLoop
+    if fast:
+        with contextlib.suppress(ImportError):
+            import uvloop  # noqa: PLC0415  (not on every platform)
+
+            base = uvloop.Loop
+    return type("Loop", (WorkerLoop, base), {})()  # type: ignore[no-any-return]
+
+
+def install_policy() -> None:
+    """In a runtime process: `asyncio.new_event_loop()` within an event gives the running loop."""
+    asyncio.set_event_loop_policy(_Policy())
