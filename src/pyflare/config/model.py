@@ -7,16 +7,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pyflare.config.compat import enabled
+
 
 @dataclass(frozen=True)
 class DevSettings:
-    """`dev` of the configuration."""
+    """`dev` of the configuration; for the primary worker the command line has been applied."""
 
     ip: str = "localhost"
-    port: int | None = None  # None: 8787, or the next free one
+    port: int | None = None  # None: 8787, or the next free one; 0: any
     local_protocol: str = "http"
     upstream_protocol: str = "http"
-    host: str | None = None
+    host: str | None = None  # what `request.url` shows; without `dev.host` that of the first route
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,6 @@ class Compat:
     flags: frozenset[str] = frozenset()
 
     def enabled(self, flag: str) -> bool:
-        from pyflare.config.compat import enabled  # noqa: PLC0415  (the table is only needed when asked)
-
         return enabled(self.date, self.flags, flag)
 
 
@@ -58,6 +58,7 @@ class WorkerConfig:
     root: Path  # the folder of the configuration file
     path: Path | None = None  # the configuration file; None for a lone .py
     main: Path | None = None  # the entry module; None: assets only
+    module_root: Path | None = None  # what its imports start from: the folder of `main`, or `base_dir`
     compat: Compat = Compat("2026-08-01")
     vars: Mapping[str, Any] = field(default_factory=dict)  # with secrets; str or JSON
     secrets: frozenset[str] = frozenset()  # names in `vars` whose values are not shown
@@ -69,4 +70,5 @@ class WorkerConfig:
     tool: Mapping[str, Any] = field(default_factory=dict)  # [tool.pyflare] of the project's pyproject.toml
     dependencies: frozenset[str] | None = None  # normalised names that pyproject.toml declares; None: no such file
     warnings: Sequence[str] = ()
+    notes: Sequence[str] = ()  # what the terminal says at start: which files the secrets come from
     watched: Sequence[Path] = ()  # files whose change means a reload: config, .dev.vars, .env, pyproject.toml

@@ -1,0 +1,139 @@
+"""Which configuration does `pyflare dev` mean? From `-c`, the positional argument, or upward from the folder."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyflare.config.options import DevOptions
+from pyflare.errors import ConfigError
+
+NAMES = ("wrangler.json", "wrangler.jsonc", "wrangler.toml")  # wrangler looks for each in all folders, in this order
+EXAMPLES = ("wrangler.example.jsonc", "wrangler.example.json", "wrangler.example.toml")
+SCRIPT_SUFFIXES = frozenset({".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".wasm"})
+_LISTED_FILES = 10
+_LISTED_DEPTH = 4
+_SEARCHED_FOLDERS = 500  # the search may begin at a home folder
+_UNLISTED_FOLDERS = frozenset({"node_modules", "python_modules", "__pycache__", "dist", "build", "venv"})
+
+
+@dataclass(frozen=True)
+class Found:
+    """One worker's configuration; without `path` the worker is a lone `script`, which else replaces `main`."""
+
+    root: Path
+    path: Path | None = None
+    script: Path | None = None
+
+
+def find(options: DevOptions) -> list[Found]:
+    """The configurations that the command line names, the primary first; at least one."""
+    if options.configs:
+        return _named(options)
+    if options.script is not None:
+        return [_positional(options.cwd / options.script, options.cwd)]
+    path = upward(options.cwd, NAMES)
+    if path is None:
+        raise ConfigError(_nothing_found(options.cwd))
+    return [Found(path.parent, path)]
+
+
+def upward(folder: Path, names: Sequence[str]) -> Path | None:
+    """The nearest file of the first name that any folder from `folder` up holds."""
+    folders = (folder, *folder.parents)
+    return next((path for name in names for above in folders if (path := above / name).is_file()), None)
+
+
+def shown(path: Path, cwd: Path) -> Path:
+    """`path` as a person standing in `cwd` would write it."""
+    relative = Path(os.path.relpath(path, cwd))
+    return path if ".." in relative.parts[2:] else relative
+
+
+def python_files(root: Path) -> list[str]:
+    """The .py files below `root` that may be a worker's, the shallow ones first, at most ten."""
+    found: list[Path] = []
+    for folder, folders, files in itertools.islice(os.walk(root), _SEARCHED_FOLDERS):
+        depth = len(Path(folder).relative_to(root).parts)
+        folders[:] = sorted(name for name in folders if depth < _LISTED_DEPTH and _listed(Path(folder) / name))
+        found += [Path(folder, name).relative_to(root) for name in sorted(files) if name.endswith(".py")]
+    found.sort(key=lambda path: len(path.parts))
+    return [path.as_posix() for path in found[:_LISTED_FILES]]
+
+
+def _listed(folder: Path) -> bool:
+    return not folder.name.startswith(".") and folder.name not in _UNLISTED_FOLDERS and not _is_environment(folder)
+
+
+def _is_environment(folder: Path) -> bool:
+    return (folder / "pyvenv.cfg").is_file()
+
+
+def _named(options: DevOptions) -> list[Found]:
+    """What `-c` names; a .py file beside it replaces `main` of the first."""
+    first, *others = (_config(options.cwd / path, options.cwd) for path in options.configs)
+    if options.script is None:
+        return [first, *others]
+    script = options.cwd / options.script
+    if script.suffix != ".py":
+        raise ConfigError(f"{options.script}: beside -c only a .py file can be given, in place of `main`")
+    return [Found(first.root, first.path, _existing(script, options.cwd)), *others]
+
+
+def _positional(path: Path, cwd: Path) -> Found:
+    if path.suffix in SCRIPT_SUFFIXES:
+        raise ConfigError(f"{shown(path, cwd)}: pyflare runs Python Workers; give a .py file or a configuration")
+    if path.suffix != ".py":
+        return _config(path, cwd)
+    script = _existing(path, cwd).resolve()
+    config = upward(script.parent, NAMES)
+    return Found(config.parent if config else script.parent, config, script)
+
+
+def _config(path: Path, cwd: Path) -> Found:
+    """A configuration of any name, or the one in a folder."""
+    if not path.is_dir():
+        path = _existing(path, cwd).resolve()
+        return Found(path.parent, path)
+    inside = next((path / name for name in NAMES if (path / name).is_file()), None)
+    if inside is None:
+        raise ConfigError(_nothing_inside(path, cwd))
+    return Found(path.resolve(), inside.resolve())
+
+
+def _existing(path: Path, cwd: Path) -> Path:
+    if not path.is_file():
+        raise ConfigError(f"{shown(path, cwd)}: no such file")
+    return path
+
+
+def _nothing_found(cwd: Path) -> str:
+    sentence = f"No {', '.join(NAMES[:-1])} or {NAMES[-1]} in {cwd} or in a folder above it."
+    example = upward(cwd, EXAMPLES)
+    if example is not None:
+        name = shown(example, cwd)
+        copy = example.with_name(example.name.replace(".example", ""))
+        return (
+            f"{sentence}\nThere is an example; use it with\n    pyflare dev -c {name}\n"
+            f"or make it yours with\n    cp {name} {shown(copy, cwd)}"
+        )
+    return sentence + _advice(cwd, cwd)
+
+
+def _nothing_inside(folder: Path, cwd: Path) -> str:
+    sentence = f"No {', '.join(NAMES[:-1])} or {NAMES[-1]} in the folder {shown(folder, cwd)}."
+    example = next((folder / name for name in EXAMPLES if (folder / name).is_file()), None)
+    if example is not None:
+        return f"{sentence}\nThere is an example; use it with\n    pyflare dev -c {shown(example, cwd)}"
+    return sentence + _advice(folder, cwd)
+
+
+def _advice(folder: Path, cwd: Path) -> str:
+    files = python_files(folder)
+    if not files:
+        return "\nMake a new project with\n    pyflare init my-worker"
+    commands = "".join(f"\n    pyflare dev {shown(folder / name, cwd)}" for name in files)
+    return f"\nA lone module can be served too:{commands}\nor make a new project with\n    pyflare init my-worker"
