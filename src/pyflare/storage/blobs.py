@@ -1,0 +1,107 @@
+"""Values as plain files, in a folder per resource, named as wrangler's local mode names them.
+
+A blob is written before the row that names it and deleted after that row is gone: a process killed in between leaves a
+file that nothing refers to, never a row without its file. Names cannot be guessed and are never reused, so a blob does
+not change once it is written.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+
+CHUNK_BYTES = 128 * 1024
+
+
+class BlobWriter:
+    """A blob that is being written piece by piece: `close()` keeps it, `abort()` removes it."""
+
+    def __init__(self, path: Path, sync: bool) -> None:
+        self.id = path.name
+        self.size = 0
+        self._path = path
+        self._sync = sync
+        self._file = path.open("xb", buffering=0)
+
+    def write(self, chunk: bytes) -> None:
+        self._file.write(chunk)
+        self.size += len(chunk)
+
+    def close(self) -> None:
+        if self._sync:
+            os.fsync(self._file.fileno())
+        self._file.close()
+
+    def abort(self) -> None:
+        self._file.close()
+        self._path.unlink(missing_ok=True)
+
+
+class BlobStore:
+    """The blobs of one resource; `now` is in seconds and ends up in the name."""
+
+    def __init__(self, folder: Path, durability: str = "normal") -> None:
+        self.folder = folder
+        self._prefix = str(folder) + os.sep
+        self._sync = durability == "full"
+
+    def put(self, data: bytes, now: float) -> str:
+        """Write a whole blob; its id."""
+        blob_id = self._new_id(now)
+        descriptor = os.open(self._prefix + blob_id, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0))
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(descriptor, view) :]
+            if self._sync:
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        return blob_id
+
+    def writer(self, now: float) -> BlobWriter:
+        return BlobWriter(self.folder / self._new_id(now), self._sync)
+
+    def open(self, blob_id: str) -> BinaryIO | None:
+        """The blob as a file; None when it is gone. An open file outlives the deletion of its blob."""
+        if os.sep in blob_id or "/" in blob_id or blob_id in (".", ".."):
+            return None
+        try:
+            return open(self._prefix + blob_id, "rb", buffering=0)
+        except OSError:
+            return None
+
+    def read(self, blob_id: str, start: int = 0, length: int = -1) -> bytes | None:
+        """The bytes of a blob or of a part of it; None when it is gone."""
+        file = self.open(blob_id)
+        if file is None:
+            return None
+        with file:
+            if start:
+                file.seek(start)
+            return file.read(length)
+
+    def delete(self, blob_ids: Iterable[str]) -> None:
+        """Remove blobs that no row names any more; one that cannot be removed is only a file too many."""
+        for blob_id in blob_ids:
+            with suppress(OSError):
+                os.unlink(self._prefix + blob_id)
+
+    def _new_id(self, now: float) -> str:
+        return f"{secrets.token_hex(32)}{int(now * 1000):016x}"
+
+
+def chunks(file: BinaryIO, start: int, length: int) -> Iterator[bytes]:
+    """The `length` bytes from `start`, in pieces; closes the file at the end."""
+    with file:
+        file.seek(start)
+        while length > 0:
+            chunk = file.read(min(CHUNK_BYTES, length))
+            if not chunk:
+                return
+            length -= len(chunk)
+            yield chunk
