@@ -1,9 +1,9 @@
 """The one place where things are put together: configurations, clock, storage, rooms, workers.
 
-    server = Server(configs, state=folder, options=options, clock=SystemClock(), log=log)
-    await server.start()                     # opens the rooms, imports the workers; WorkerError when code is broken
-    response = await server.fetch(request)   # the primary worker, after its assets
-    await server.stop()
+server = Server(configs, state=folder, options=options, clock=SystemClock(), log=log)
+await server.start()                     # opens the rooms, imports the workers; WorkerError when code is broken
+response = await server.fetch(request)   # the primary worker, after its assets
+await server.stop()
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from pyflare.storage.layout import Layout
 from pyflare.worker import loader
 from pyflare.worker.activation import Activation
 from pyflare.worker.dispatch import Dispatcher
-from pyflare.worker.event import Event, Fetch
+from pyflare.worker.event import Fetch
 from pyflare.worker.portal import Portal, task_factory
 from pyflare.worker.worker import Worker
 
@@ -72,7 +72,7 @@ class Server:
         """Open the rooms, import the workers, let time pass."""
         loop = asyncio.get_running_loop()
         if loop.get_task_factory() is not task_factory:
-            loop.set_task_factory(task_factory)
+            loop.set_task_factory(task_factory)  # type: ignore[arg-type]
         for worker in self.workers.values():
             worker.path = loader.paths(worker)
         activation = Activation(list(self.workers.values()), self.clock, self._dedicated)
@@ -146,13 +146,15 @@ class Server:
         if assets is not None:
             response = await assets.route(self.primary.name, request)
             if response is not None:
-                return response  # type: ignore[no-any-return]
-        return await self.dispatch.serve(self.primary.name, Fetch(request))  # type: ignore[no-any-return]
+                return response
+        return await self.dispatch.serve(self.primary.name, Fetch(request))
 
     async def scheduled(self, cron: str, time_ms: float | None = None) -> tuple[str, bool, BaseException | None]:
         """Run the primary worker's cron handler: (outcome, no retry, what it raised)."""
         moment = self.clock.now() * 1000 if time_ms is None else time_ms
-        return await self.engines["cron"].scheduled(self.primary.name, cron, moment)  # type: ignore[no-any-return]
+        outcome: tuple[str, bool, BaseException | None]
+        outcome = await self.engines["cron"].scheduled(self.primary.name, cron, moment)
+        return outcome
 
     def has_handler(self, name: str) -> bool:
         return name in self.workers[self.primary.name].handler_names()
@@ -240,4 +242,3 @@ def _maybe(engine: Any, method: str, *args: Any) -> Any:
 def _twice(configs: Sequence[WorkerConfig]) -> str:
     names = [config.name for config in configs]
     return next(name for name in names if names.count(name) > 1)
-

@@ -126,7 +126,9 @@ class TypedArray(BufferView):
         if is_nullish(source):
             return cls.make(ArrayBuffer.make(bytearray()))
         if isinstance(source, ArrayBuffer):
-            return cls._view(source, 0 if is_nullish(offset) else int(offset), None if is_nullish(length) else int(length))
+            return cls._view(
+                source, 0 if is_nullish(offset) else int(offset), None if is_nullish(length) else int(length)
+            )
         if isinstance(source, (int, float)) and not isinstance(source, bool):
             if source < 0:
                 raise range_error(f"Invalid typed array length: {int(source)}")
@@ -175,10 +177,10 @@ class TypedArray(BufferView):
     def elements(self) -> memoryview:
         """The live elements."""
         data = memoryview(self._buffer.writable())
-        return data[self._offset : self._offset + self._bytes].cast(self.code)
+        return data[self._offset : self._offset + self._bytes].cast(self.code)  # type: ignore[call-overload,no-any-return]
 
     def to_memoryview(self) -> memoryview:
-        return memoryview(bytearray(self.to_bytes())).cast(self.code)
+        return memoryview(bytearray(self.to_bytes())).cast(self.code)  # type: ignore[call-overload,no-any-return]
 
     @property
     def length(self) -> int:
@@ -221,12 +223,12 @@ class TypedArray(BufferView):
 
     def subarray(self, start: int = 0, end: int | None = None) -> TypedArray:
         first, last, _ = slice(start, end).indices(len(self))
-        return type(self).make(self._buffer, self._offset + first * self.size, max(last - first, 0))  # type: ignore[no-any-return]
+        return type(self).make(self._buffer, self._offset + first * self.size, max(last - first, 0))
 
     def slice(self, start: int = 0, end: int | None = None) -> TypedArray:
         first, last, _ = slice(start, end).indices(len(self))
         data = self.to_bytes()[first * self.size : max(last, first) * self.size]
-        return type(self).make(ArrayBuffer.make(bytearray(data)))  # type: ignore[no-any-return]
+        return type(self).make(ArrayBuffer.make(bytearray(data)))
 
     def fill(self, value: Any) -> TypedArray:
         self.set([value] * len(self))

@@ -111,7 +111,7 @@ class _Clone:
     def view(self, value: BufferView) -> Any:
         # As on Cloudflare: a view takes the whole of its buffer along.
         buffer = self.copy(value.buffer)
-        length = value.byteLength if isinstance(value, DataView) else value.byteLength // value.size  # type: ignore[attr-defined]
+        length = value.byteLength if isinstance(value, DataView) else value.byteLength // value.size
         assert isinstance(value, (TypedArray, DataView))
         return self.remember(value, type(value).make(buffer, value.byteOffset, length))
 

@@ -419,9 +419,7 @@ class JsDate(JsProxy):
     def UTC(year: int, month: int = 0, day: int = 1, *rest: int) -> float:
         hours, minutes, seconds, milliseconds = (*rest, 0, 0, 0, 0)[:4]
         start = dt.datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
-        span = dt.timedelta(
-            days=day - 1, hours=hours, minutes=minutes, seconds=seconds, milliseconds=milliseconds
-        )
+        span = dt.timedelta(days=day - 1, hours=hours, minutes=minutes, seconds=seconds, milliseconds=milliseconds)
         return _whole((start + span - EPOCH) / dt.timedelta(milliseconds=1))
 
     @property

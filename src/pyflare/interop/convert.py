@@ -94,12 +94,12 @@ class PyBuffer(JsProxy):
 
 def create_proxy(target: Any, **_: Any) -> JsDoubleProxy:
     """A proxy that lives until it is destroyed; `capture_this` and `roundtrip` have no effect here."""
-    return JsDoubleProxy.make(target)  # type: ignore[no-any-return]
+    return JsDoubleProxy.make(target)
 
 
 def create_once_callable(target: Callable[..., Any]) -> JsDoubleProxy:
     """A function that may be called once."""
-    return JsDoubleProxy.make(target, True)  # type: ignore[no-any-return]
+    return JsDoubleProxy.make(target, True)
 
 
 def unwrap(value: Any) -> Any:
@@ -113,7 +113,7 @@ def unwrap(value: Any) -> Any:
 def _from_entries(pairs: Iterable[Any]) -> JsObject:
     if isinstance(pairs, JsMap):
         pairs = pairs.items()
-    return JsObject.make({to_text(key): value for key, value in pairs})  # type: ignore[no-any-return]
+    return JsObject.make({to_text(key): value for key, value in pairs})
 
 
 from_entries = JsFunction.make(_from_entries, "fromEntries")
@@ -192,7 +192,9 @@ class _ToJs:
         self.seen[id(obj)] = made
         items = made._items
         for item in obj:
-            items.append(item if type(item) in _SAME and self.eager_converter is None else self.convert(item, depth - 1))
+            items.append(
+                item if type(item) in _SAME and self.eager_converter is None else self.convert(item, depth - 1)
+            )
         return made
 
     def object(self, obj: dict[Any, Any], depth: int) -> Any:
@@ -255,7 +257,7 @@ class _ToPy:
             return made
         if kind is JsMap:
             return self.mapping(value, value.items(), depth)
-        if kind is JsSet:
+        if isinstance(value, JsSet):
             return {self.convert(item, depth - 1) for item in value}
         if isinstance(value, (BufferView, ArrayBuffer)):
             return value.to_memoryview()

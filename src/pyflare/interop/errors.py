@@ -28,6 +28,7 @@ class JsException(JsProxy, Exception, metaclass=_ErrorClass):
         self.message = message
         self.stack = f"{name}: {message}"
         self._constructor = constructor
+        # `remote`: set on an error that came from another worker or object.
 
     @property
     def constructor(self) -> Any:
@@ -70,7 +71,7 @@ class ErrorConstructor(JsProxy):
         error: JsException = JsException.make(text, name, self)
         cause = kwargs.get("cause", get(options, "cause"))
         if not is_nullish(cause):
-            error.cause = cause
+            error.__dict__["cause"] = cause
         return error
 
     __call__ = new

@@ -224,7 +224,7 @@ class _Math(JsProxy):
         return max(values, default=-math.inf)
 
     def pow(self, base: float, exponent: float) -> float:
-        return base**exponent
+        return float(base**exponent)
 
     def sqrt(self, value: float) -> float:
         return math.sqrt(value)
@@ -241,7 +241,7 @@ Math = _Math.make()
 class _Reflect(JsProxy):
     js_name: ClassVar[str] = "Reflect"
 
-    def construct(self, target: Any, args: Any, *_: Any) -> Any:  # type: ignore[override]
+    def construct(self, target: Any, args: Any, *_: Any) -> Any:
         return target.new(*args)
 
     def apply(self, target: Any, _this: Any, args: Any) -> Any:

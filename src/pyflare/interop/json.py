@@ -129,9 +129,7 @@ class _Plain:
         if isinstance(value, (JsException, JsDoubleProxy)):
             return {}
         pairs = ((name, self.convert(name, item)) for name, item in value.js_properties().items())
-        return {
-            name: item for name, item in pairs if item is not ABSENT and (self.names is None or name in self.names)
-        }
+        return {name: item for name, item in pairs if item is not ABSENT and (self.names is None or name in self.names)}
 
 
 class Json(JsProxy):

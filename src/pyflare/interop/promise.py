@@ -17,7 +17,7 @@ from contextvars import Context, copy_context
 from typing import Any, ClassVar
 
 from pyflare.interop import scope
-from pyflare.interop.errors import JsException, error
+from pyflare.interop.errors import error
 from pyflare.interop.proxy import JsObject, JsProxy
 
 PENDING, FULFILLED, REJECTED = "pending", "fulfilled", "rejected"
@@ -30,6 +30,7 @@ class JsPromise(JsProxy):
         self._state = PENDING
         self._value: Any = None
         self._waiters: list[Callable[[], None]] = []
+        self._task: asyncio.Task[Any] | None = None  # held here, since the loop holds tasks only weakly
 
     @classmethod
     def construct(cls, executor: Callable[..., Any]) -> JsPromise:
@@ -118,7 +119,7 @@ class JsPromise(JsProxy):
 
         # Whoever settles the promise may be another event; the reaction belongs to the one that asked for it.
         loop, context = asyncio.get_running_loop(), copy_context()
-        self._when_settled(lambda: loop.call_soon(react, context=context) and None)
+        self._when_settled(lambda: void(loop.call_soon(react, context=context)))
         return answer
 
     def catch(self, on_rejected: Callable[[Any], Any] | None = None) -> JsPromise:
@@ -190,6 +191,10 @@ class JsPromise(JsProxy):
         return start(first())
 
 
+def void(_: object) -> None:
+    """JavaScript's `void`: the value does not matter."""
+
+
 def as_exception(reason: Any) -> BaseException:
     """What Python raises for a rejection with `reason`, which need not be an Error."""
     if isinstance(reason, BaseException):
@@ -218,7 +223,7 @@ def start(work: Coroutine[Any, Any, Any], context: Context | None = None) -> JsP
             promise._settle(FULFILLED, task.result())
 
     task.add_done_callback(done)
-    promise._task = task  # the loop itself holds tasks only weakly
+    promise._task = task
     return promise
 
 
@@ -257,7 +262,3 @@ async def confirmed() -> None:
 async def _after(confirmed: asyncio.Future[None], call: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     await asyncio.shield(confirmed)
     return call(*args)
-
-
-def is_js_exception(raised: BaseException) -> bool:
-    return isinstance(raised, JsException)

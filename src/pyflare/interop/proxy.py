@@ -21,9 +21,10 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 _ids = itertools.count(1)
 
@@ -99,9 +100,9 @@ class JsClass(type):
     def typeof(cls) -> str:
         return "function"
 
-    def make(cls, *args: Any, **kwargs: Any) -> Any:
+    def make(cls: type[T], *args: Any, **kwargs: Any) -> T:
         """Python's constructor: runs `__init__`."""
-        return type.__call__(cls, *args, **kwargs)
+        return cast(T, type.__call__(cls, *args, **kwargs))
 
     def new(cls, *args: Any, **kwargs: Any) -> Any:
         """JavaScript's constructor."""

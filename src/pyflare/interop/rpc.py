@@ -165,7 +165,7 @@ def remote(raised: BaseException) -> JsException:
         seen = error(traces.render(raised), "PythonError")
     else:
         seen = error(f"PythonError: {traces.render(raised)}")
-    seen.remote = True
+    seen.__dict__["remote"] = True
     return seen
 
 
@@ -184,4 +184,3 @@ async def invoke(target: Any, method: str, args: tuple[Any, ...]) -> Any:
         return transfer(sdk.python_to_rpc(result))
     except Exception as raised:
         raise remote(raised) from None
-

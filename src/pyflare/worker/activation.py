@@ -7,16 +7,15 @@ the working directory, the zone and the clock.
 
 from __future__ import annotations
 
-import datetime
 import os
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from pyflare.clock import Clock, SystemClock
+from pyflare.worker.time_seam import TimeSeam
 from pyflare.worker.worker import Worker
 
 ENVIRONMENT = {"HOME": "/session", "PYTHONHASHSEED": "111"}  # all that os.environ holds on Cloudflare
@@ -65,7 +64,7 @@ class _Surroundings:
             if isinstance(value, str) and worker.compat.enabled("nodejs_compat_populate_process_env"):
                 self._environ[name] = value
         self._cwd = str(worker.config.main.parent) if worker.config.main else None
-        self._seam = None if isinstance(clock, SystemClock) else _TimeSeam(clock)
+        self._seam = None if isinstance(clock, SystemClock) else TimeSeam(clock)
         self._swap_environ = not dedicated
         self._saved: tuple[Any, ...] = ()
         self._known = 0
@@ -104,52 +103,3 @@ class _Surroundings:
 
 def _file(module: ModuleType) -> str:
     return getattr(module, "__file__", None) or ""
-
-
-class _TimeSeam:
-    """`time.time` and `datetime.now` that ask a clock of ours."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._real = (time.time, time.time_ns, datetime.datetime, datetime.date)
-        self._fake = (clock.now, lambda: int(clock.now() * 1e9), *_clocked_classes(clock))
-
-    def swap_in(self) -> None:
-        time.time, time.time_ns, datetime.datetime, datetime.date = self._fake  # type: ignore[misc,assignment]
-
-    def swap_out(self) -> None:
-        time.time, time.time_ns, datetime.datetime, datetime.date = self._real  # type: ignore[misc]
-
-
-def _clocked_classes(clock: Clock) -> tuple[type, type]:
-    real_datetime, real_date = datetime.datetime, datetime.date
-
-    class AnyDatetime(type(real_datetime)):  # type: ignore[misc]
-        def __instancecheck__(cls, value: object) -> bool:
-            return isinstance(value, real_datetime)
-
-    class AnyDate(type(real_date)):  # type: ignore[misc]
-        def __instancecheck__(cls, value: object) -> bool:
-            return isinstance(value, real_date)
-
-    class clocked_datetime(real_datetime, metaclass=AnyDatetime):
-        @classmethod
-        def now(cls, tz: datetime.tzinfo | None = None) -> Any:
-            return real_datetime.fromtimestamp(clock.now(), tz or None)
-
-        @classmethod
-        def utcnow(cls) -> Any:
-            return real_datetime.fromtimestamp(clock.now(), datetime.timezone.utc).replace(tzinfo=None)
-
-        @classmethod
-        def today(cls) -> Any:
-            return cls.now()
-
-    class clocked_date(real_date, metaclass=AnyDate):
-        @classmethod
-        def today(cls) -> Any:
-            return real_date.fromtimestamp(clock.now())
-
-    for fake, real in ((clocked_datetime, real_datetime), (clocked_date, real_date)):
-        fake.__name__, fake.__qualname__, fake.__module__ = real.__name__, real.__qualname__, real.__module__
-    return clocked_datetime, clocked_date

@@ -1,8 +1,8 @@
 """Turns an event into a call of the user's code, within a scope, inside the portal.
 
-Calling convention (workerd `io/worker.c++`, as recorded): class handlers get `(event, None, None)`, since the constructor
-got env and ctx. `fetch` may take fewer arguments; `queue`, `scheduled` and the like must take three. Module-level
-handlers get as many arguments as they take.
+Calling convention (workerd `io/worker.c++`, as recorded): class handlers get `(event, None, None)`, since the
+constructor got env and ctx. `fetch` may take fewer arguments; `queue`, `scheduled` and the like must take three.
+Module-level handlers get as many arguments as they take.
 """
 
 from __future__ import annotations
@@ -84,9 +84,7 @@ class Dispatcher:
     def _background_failed(self, raised: BaseException) -> None:
         self._log.error(f"Uncaught (in waitUntil)\n{traces.render(raised)}")
 
-    async def _run(
-        self, worker: Worker, event: events.Event, running: scope.Scope, background: Background
-    ) -> Any:
+    async def _run(self, worker: Worker, event: events.Event, running: scope.Scope, background: Background) -> Any:
         if isinstance(event, events.Fetch):
             return await self._fetch(worker, event, running, background)
         if isinstance(event, events.Enter):

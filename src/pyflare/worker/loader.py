@@ -73,7 +73,9 @@ def _import(main: Path, worker: Worker) -> ModuleType:
         if isinstance(raised, (KeyboardInterrupt, GeneratorExit)):
             raise
         _hint_import(raised, main)
-        raise WorkerError(f"{main} cannot be imported: {type(raised).__name__}: {raised}", traces.render(raised)) from raised
+        raise WorkerError(
+            f"{main} cannot be imported: {type(raised).__name__}: {raised}", traces.render(raised)
+        ) from raised
 
 
 def _hint_import(raised: BaseException, main: Path) -> None:
@@ -131,9 +133,10 @@ def _check_signature(worker: Worker, default: type | None, name: str, log: Log) 
         return
     takes = positional_count(handler, 5) - 1  # without self
     if takes != 3 and not _accepts(handler, 4):
+        line = f"async def {name}(self, {ARGUMENT[name]}, env, ctx):"
         log.warn(
-            f"{worker.config.main}: Default.{name} takes {takes} argument{'s' * (takes != 1)}, Cloudflare calls it with "
-            f"three: write `async def {name}(self, {ARGUMENT[name]}, env, ctx):` (env and ctx are None; use self.env)"
+            f"{worker.config.main}: Default.{name} takes {takes} argument{'s' * (takes != 1)}, Cloudflare calls it "
+            f"with three: write `{line}` (env and ctx are None; use self.env)"
         )
 
 

@@ -52,7 +52,7 @@ class WebLoop:
     async def shutdown_asyncgens(self) -> None:
         """The loop is the server's."""
 
-    async def shutdown_default_executor(self, timeout: float | None = None) -> None:
+    async def shutdown_default_executor(self, *_: float | None) -> None:
         """The loop is the server's."""
 
     def __getattr__(self, name: str) -> Any:

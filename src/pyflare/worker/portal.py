@@ -142,7 +142,7 @@ def run_sync(awaitable: Awaitable[Any]) -> Any:
         return awaitable.result()  # type: ignore[attr-defined]
     future = asyncio.ensure_future(_as_coroutine(awaitable) if not asyncio.isfuture(awaitable) else awaitable)
     while not future.done():
-        future._asyncio_future_blocking = True  # type: ignore[attr-defined]  (as `Future.__await__` does)
+        future._asyncio_future_blocking = True  # as `Future.__await__` does
         _, how, value = me.parent.switch((YIELDED, future))
         if how is THROW:
             future.cancel()

@@ -1,0 +1,1 @@
+"""Fixtures for tests of workers; imports pyflare only when one is used."""

@@ -1,0 +1,70 @@
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyflare.interop.buffers import ArrayBuffer, Uint8Array
+from pyflare.interop.clone import clone
+from pyflare.interop.containers import JsArray, JsDate, JsMap, JsSet
+from pyflare.interop.convert import create_proxy, to_js
+from pyflare.interop.errors import JsException, type_error
+from pyflare.interop.proxy import JsObject
+
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text() | st.binary(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+def normal(value: Any) -> Any:
+    if isinstance(value, memoryview):
+        return bytes(value)
+    if isinstance(value, list):
+        return [normal(item) for item in value]
+    return {key: normal(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+@given(plain)
+def test_a_clone_equals_what_it_was_made_of(value: Any) -> None:
+    made = clone(to_js(value))
+    back = made.to_py() if hasattr(made, "to_py") else made
+    assert normal(back) == normal(value)
+
+
+def test_a_clone_shares_nothing() -> None:
+    first = JsObject.make({"list": JsArray.make([1]), "bytes": to_js(b"a")})
+    second = clone(first)
+    second.list.push(2)
+    second.bytes[0] = 0
+    assert first.list.to_py() == [1]
+    assert first.bytes.to_bytes() == b"a"
+
+
+def test_what_was_one_object_stays_one() -> None:
+    shared = JsObject.make()
+    value = clone(JsArray.make([shared, shared]))
+    assert value[0] is value[1]
+
+
+def test_whole_floats_are_integers_afterwards() -> None:
+    assert [type(item) for item in clone(JsArray.make([2.0, 1.5]))] == [int, float]
+
+
+def test_dates_maps_sets_and_errors_are_kept() -> None:
+    value = clone(JsArray.make([JsDate.make(5), JsMap.make([(1, 2)]), JsSet.make([3]), type_error("bad")]))
+    assert [item.constructor.name for item in value] == ["Date", "Map", "Set", "TypeError"]
+    assert str(value[3]) == "TypeError: bad"
+
+
+def test_a_view_takes_its_whole_buffer_along() -> None:
+    view = Uint8Array.make(ArrayBuffer.make(bytearray(b"abcd")), 1, 2)
+    assert clone(view).to_bytes() == b"bc"
+    assert clone(view).buffer.byteLength == 4
+
+
+@pytest.mark.parametrize("value", [create_proxy(print), create_proxy(object()), print])
+def test_functions_and_python_objects_cannot_be_cloned(value: Any) -> None:
+    with pytest.raises(JsException, match="could not be cloned") as caught:
+        clone(JsArray.make([value]))
+    assert caught.value.name == "DataCloneError"
