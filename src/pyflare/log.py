@@ -1,4 +1,8 @@
-"""Lines on the terminal. One formatter; `--log-format json` gives one object a line instead."""
+"""Lines on the terminal. One formatter; `--log-format json` gives one object a line instead.
+
+Everything goes to the same `sys.stdout` that worker code prints to, a line in one write, so that the order is the order
+in which things happened.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +12,36 @@ from typing import Any, TextIO
 
 LEVELS = {"debug": 10, "info": 20, "log": 20, "warn": 30, "error": 40, "none": 100}
 COLOURS = {"debug": "\x1b[2m", "info": "", "log": "", "warn": "\x1b[33m", "error": "\x1b[31m"}
+BOLD, GREY, RESET = "\x1b[1m", "\x1b[90m", "\x1b[0m"
+STATUS_COLOURS = {2: "\x1b[32m", 4: "\x1b[33m", 5: "\x1b[31m"}  # green, yellow, red; blue for the rest
+OTHER_STATUS = "\x1b[34m"
 
 
 class Log:
     """`log.info("GET / 200 OK")` prints `[wrangler:info] GET / 200 OK`; fields go to JSON lines only.
 
     `enabled(level)` is asked before a line is made on a hot path. `once(key, …)` says a thing a single time.
+    `colour`: None means when the output is a terminal.
     """
 
-    def __init__(self, level: str = "log", form: str = "text", out: TextIO | None = None) -> None:
+    def __init__(
+        self, level: str = "log", form: str = "text", out: TextIO | None = None, colour: bool | None = None
+    ) -> None:
         self._threshold = LEVELS[level]
         self._json = form == "json"
         self._out = out
+        self._colour = colour
         self._said: set[str] = set()
 
     @property
     def out(self) -> TextIO:
         return self._out or sys.stdout
+
+    @property
+    def coloured(self) -> bool:
+        if self._colour is None:
+            self._colour = not self._json and self.out.isatty()
+        return self._colour
 
     def enabled(self, level: str) -> bool:
         return LEVELS[level] >= self._threshold
@@ -49,10 +66,32 @@ class Log:
     def line(self, level: str, text: str, **fields: Any) -> None:
         if not self.enabled(level):
             return
-        out = self.out
         if self._json:
-            out.write(json.dumps({"level": level, "message": text, **fields}, default=str) + "\n")
+            self._write(json.dumps({"level": level, "message": text, **fields}, default=str))
+            return
+        colour = COLOURS[level] if self.coloured else ""
+        self._write(f"{colour}[wrangler:{level}] {text}{colour and RESET}")
+
+    def plain(self, text: str) -> None:
+        """Text for people: the banner, the table of bindings. Not in JSON lines."""
+        if not self._json and self.enabled("info"):
+            self._write(text)
+
+    def request(self, method: str, path: str, status: int, reason: str, ms: float) -> None:
+        """The line of an answered request."""
+        if self._threshold > 20:
+            return
+        if self._json:
+            message = f"{method} {path} {status} {reason}"
+            self.line("info", message, method=method, path=path, status=status, ms=round(ms, 1))
+        elif self.coloured:
+            colour = STATUS_COLOURS.get(status // 100, OTHER_STATUS)
+            shown = f"{BOLD}{method}{RESET} {path} {colour}{BOLD}{status} {reason}{RESET}"
+            self._write(f"[wrangler:info] {shown} {GREY}({ms:.0f}ms){RESET}")
         else:
-            colour = COLOURS[level] if out.isatty() else ""
-            out.write(f"{colour}[wrangler:{level}] {text}{colour and chr(27) + '[0m'}\n")
+            self._write(f"[wrangler:info] {method} {path} {status} {reason} ({ms:.0f}ms)")
+
+    def _write(self, text: str) -> None:
+        out = self.out
+        out.write(text + "\n")
         out.flush()

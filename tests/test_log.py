@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import io
+import json
+
+from pyflare.log import Log
+
+
+def test_a_line_names_its_level() -> None:
+    out = io.StringIO()
+    Log(out=out).warn("careful")
+    assert out.getvalue() == "[wrangler:warn] careful\n"
+
+
+def test_lines_below_the_level_are_not_made() -> None:
+    out = io.StringIO()
+    log = Log("warn", out=out)
+    log.info("hidden")
+    log.request("GET", "/", 200, "OK", 1.0)
+    log.plain("banner")
+    assert out.getvalue() == ""
+    assert not log.enabled("info")
+
+
+def test_none_silences_errors_too() -> None:
+    out = io.StringIO()
+    Log("none", out=out).error("quiet")
+    assert out.getvalue() == ""
+
+
+def test_json_lines_carry_their_fields() -> None:
+    out = io.StringIO()
+    log = Log(form="json", out=out)
+    log.info("hello", port=8787)
+    log.request("GET", "/a", 404, "Not Found", 1.25)
+    log.plain("banner")
+    first, second = map(json.loads, out.getvalue().splitlines())
+    assert first == {"level": "info", "message": "hello", "port": 8787}
+    assert (second["method"], second["path"], second["status"], second["ms"]) == ("GET", "/a", 404, 1.2)
+
+
+def test_a_request_is_one_line_and_one_write() -> None:
+    class Counting(io.StringIO):
+        writes = 0
+
+        def write(self, text: str) -> int:
+            self.writes += 1
+            return super().write(text)
+
+    out = Counting()
+    Log(out=out).request("GET", "/path", 200, "OK", 12.3)
+    assert (out.getvalue(), out.writes) == ("[wrangler:info] GET /path 200 OK (12ms)\n", 1)
+
+
+def test_colours_are_for_terminals_only() -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    plain, terminal = io.StringIO(), Terminal()
+    for out in (plain, terminal):
+        log = Log(out=out)
+        log.error("bad")
+        log.request("GET", "/", 500, "Internal Server Error", 1.0)
+    assert "\x1b" not in plain.getvalue()
+    assert terminal.getvalue().count("\x1b[31m") == 2
+
+
+def test_once_says_a_thing_a_single_time() -> None:
+    out = io.StringIO()
+    log = Log(out=out)
+    log.once("warn", "key", "first")
+    log.once("warn", "key", "second")
+    assert out.getvalue() == "[wrangler:warn] first\n"
