@@ -28,6 +28,19 @@ class Gate(Protocol):
         written."""
         ...
 
+    def hold(self, action: Callable[[], None]) -> bool:
+        """Run `action` right after that commit, in line with others; False: nothing is written, do it now."""
+        ...
+
+    def began(self, task: asyncio.Task[Any]) -> None:
+        """User code made a task: the object stays awake for it."""
+        ...
+
+    def keep(self, channel: Any) -> None:
+        """The object called `accept()` on this end of a WebSocket: it stays awake for it, and takes it along when it is
+        reset."""
+        ...
+
 
 class Scope:
     """What an event carries with it."""

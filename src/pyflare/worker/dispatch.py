@@ -42,8 +42,9 @@ class Dispatcher:
         running, background = self._scope(worker, event)
         context.run(scope.current.set, running)
         task = asyncio.get_running_loop().create_task(self._run(worker, event, running, background), context=context)
-        self.running.add(task)
-        task.add_done_callback(self.running.discard)
+        if not isinstance(event, events.Enter) or event.counts:
+            self.running.add(task)
+            task.add_done_callback(self.running.discard)
         return await task
 
     async def serve(self, worker_name: str, event: events.Event) -> Any:

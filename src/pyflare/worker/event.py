@@ -69,3 +69,4 @@ class Enter(Event):
     gate: Gate | None = None
     label: str = ""
     background: Callable[[Awaitable[Any]], None] | None = None  # where waitUntil goes; None: this event keeps it
+    counts: bool = True  # False: the room itself says when this event is busy

@@ -73,7 +73,10 @@ def task_factory(
     running = scope.current.get() if context is None else context.get(scope.current)
     if running is not None and not _is_portal(work):
         work = _in_portal(running.worker.portal, work)
-    return asyncio.Task(work, loop=loop, context=context, **rest)
+    task = asyncio.Task(work, loop=loop, context=context, **rest)
+    if running is not None and running.gate is not None:
+        running.gate.began(task)
+    return task
 
 
 async def _in_portal(portal: Portal, work: Coroutine[Any, Any, Any]) -> Any:
