@@ -138,6 +138,15 @@ class Gate:
     def unconfirmed(self) -> "asyncio.Future[None]":
         return self.commit
 
+    def hold(self, action: object) -> bool:
+        return False
+
+    def began(self, task: object) -> None:
+        return
+
+    def keep(self, channel: object) -> None:
+        return
+
 
 class FakeWorker:
     compat = None

@@ -120,6 +120,15 @@ class OneWait:
     def unconfirmed(self) -> None:
         return None
 
+    def hold(self, action: object) -> bool:
+        return False
+
+    def began(self, task: object) -> None:
+        return
+
+    def keep(self, channel: object) -> None:
+        return
+
 
 def test_every_resumption_asks_the_gate() -> None:
     gate = OneWait()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any, ClassVar
 
 from pyflare.interop import scope, traces
@@ -61,11 +61,14 @@ class Fetcher(JsProxy):
     def fetch(self, resource: Any = None, init: Any = None) -> JsPromise:
         # A bad URL or option is thrown, not rejected: Python's `pyfetch` tells the two apart.
         request = resource if isinstance(resource, Request) and init is None else Request.construct(resource, init)
-        return start(self._js_follow(request))
+        return self._js_start(self._js_follow(request))
+
+    def _js_start(self, work: Coroutine[Any, Any, Any]) -> JsPromise:
+        """A promise of a call, which leaves when this turn's writes are committed."""
+        return start(_confirmed(work))
 
     async def _js_follow(self, request: Request) -> Response:
         """The answer, after redirects, which stay within the same service."""
-        await confirmed()
         for _ in range(MAX_REDIRECTS):
             response = await self._js_fetch(request)
             following = request.redirected_by(response)
@@ -86,11 +89,7 @@ class Fetcher(JsProxy):
             copied = tuple(transfer(arg) for arg in args)
         except JsException as raised:
             return JsPromise.reject(raised)
-        return start(self._js_confirmed_call(method, copied))
-
-    async def _js_confirmed_call(self, method: str, args: tuple[Any, ...]) -> Any:
-        await confirmed()
-        return await self._js_call(method, args)
+        return self._js_start(self._js_call(method, copied))
 
 
 class RpcStub(JsProxy):
@@ -131,6 +130,11 @@ class RpcStub(JsProxy):
 
     def destroy(self) -> None:
         """Nothing to free: the function is held by this process."""
+
+
+async def _confirmed(work: Coroutine[Any, Any, Any]) -> Any:
+    await confirmed()
+    return await work
 
 
 async def _result(task: asyncio.Task[Any]) -> Any:

@@ -1,0 +1,392 @@
+"""One object: what outlives its instances (`Actor`) and one life of it (`Instance`).
+
+Events start in the order in which they come and may overlap at real awaits. A turn ends when control returns to the
+loop; what it wrote is then committed at once, and what leaves the object waits for that. An object that is broken
+(`abort`, a failed constructor, `blockConcurrencyWhile` that raises, a commit that fails) is forgotten together with its
+sockets: whoever held a stub to it sees the error for ever, the next stub reaches a new one.
+(workerd io/worker.c++, server/server.c++ ActorContainer)
+
+What `storage` needs of an instance: `critical_section(body)`, `commit()` before a transaction of its own begins,
+`before_commit()` and `after_commit()` around its end, `alarm`, `set_alarm(ms | None)`, `get_alarm()`, `store`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine
+from contextvars import Context
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from pyflare.engines.durable_objects.alarms import Alarm
+from pyflare.engines.durable_objects.config import BLOCK_CONCURRENCY_SECONDS
+from pyflare.engines.durable_objects.gates import Gate, Section
+from pyflare.engines.durable_objects.sockets import Sockets
+from pyflare.engines.durable_objects.state import DurableObjectState
+from pyflare.engines.durable_objects.store import ObjectStore
+from pyflare.interop import scope, traces
+from pyflare.interop.errors import JsException, error, type_error
+from pyflare.interop.promise import JsPromise, start
+from pyflare.interop.rpc import remote
+from pyflare.worker.event import Enter
+
+if TYPE_CHECKING:
+    from pyflare.engines.durable_objects.namespace import Namespace
+
+Work = Callable[[Any], Awaitable[Any]]  # gets the user's object
+
+FREED = "Actor freed due to inactivity"
+ABORTED = "Application called abort() to reset Durable Object."
+BLOCKED_TOO_LONG = (
+    "A call to blockConcurrencyWhile() in a Durable Object waited for too long. The call was canceled and the Durable "
+    "Object was reset."
+)
+CONSTRAINTS_VIOLATED = (
+    "Durable Object was reset and rolled back to its last known good state because the application left the database "
+    "in a state where constraints were violated: "
+)
+NO_ALARM_HANDLER = "Your Durable Object class must have an alarm() handler in order to call setAlarm()"
+SDK_ABORT = "Durable Object abort requested"  # what the SDK's DurableObjectAbort says when no reason was given
+
+
+class Terminated(BaseException):
+    """Unwinds code of an object that has just ended itself."""
+
+
+class Actor:
+    """One object of a class, awake or not."""
+
+    __slots__ = ("broken", "id", "instance", "name", "namespace", "retired", "sockets")
+
+    def __init__(self, namespace: Namespace, id: str, name: str | None) -> None:
+        self.namespace = namespace
+        self.id = id
+        self.name = name
+        self.instance: Instance | None = None
+        self.sockets = Sockets(self)
+        self.broken: JsException | None = None
+        self.retired = False  # forgotten while asleep: stubs look it up again
+
+    @property
+    def label(self) -> str:
+        """For messages: `Room(lobby)`."""
+        return f"{self.namespace.class_name}({self.name or self.id[:8]})"
+
+    async def run(self, work: Work, what: str) -> Any:
+        """Deliver an event, in a task of its own; what `work` gives, after the writes of that turn are committed."""
+        if self.broken is not None:
+            raise _again(self.broken)
+        instance = self.instance or self.awake()
+        task = asyncio.current_task()
+        assert task is not None
+        instance.events[task] = what
+        self.namespace.rests.pop(self, None)
+        try:
+            return await self._deliver(instance, work, what)
+        except BaseException as raised:
+            seen = self._seen(instance, raised, task)
+            if seen is raised:
+                raise
+            raise seen from None
+        finally:
+            del instance.events[task]
+            instance.rest()
+
+    async def _deliver(self, instance: Instance, work: Work, what: str) -> Any:
+        namespace = self.namespace
+        event = Enter(
+            namespace.class_name,
+            partial(instance.enter, work),
+            instance.gate,
+            f"{namespace.class_name}.{what}",
+            instance.wait_until,
+        )
+        try:
+            return await namespace.dispatch(namespace.worker, event)
+        finally:
+            confirmed = instance.gate.unconfirmed()
+            if confirmed is not None:
+                await asyncio.shield(confirmed)
+
+    def _seen(self, instance: Instance, raised: BaseException, task: asyncio.Task[Any]) -> BaseException:
+        """What the caller sees of what the event raised."""
+        reason = abort_reason(raised)
+        if reason is not None and self.broken is None:
+            self.break_(error(reason))
+        if not instance.dead:
+            return raised
+        if task.cancelling():
+            task.uncancel()
+        return instance.why()
+
+    def awake(self) -> Instance:
+        self.instance = Instance(self)
+        return self.instance
+
+    def break_(self, reason: JsException) -> None:
+        """Forget this object: roll back, fail what is in flight, drop its sockets."""
+        if self.broken is not None:
+            return
+        reason.durableObjectReset = True
+        self.broken = reason
+        self.namespace.forget(self)
+        instance, self.instance = self.instance, None
+        if instance is not None:
+            instance.end(reason)
+        self.sockets.drop()
+
+    def sleep(self, force: bool = False) -> bool:
+        """Drop the instance, keep the sockets of `acceptWebSocket`; False when it is at work."""
+        instance = self.instance
+        if instance is None:
+            return True
+        if not force and not instance.idle:
+            return False
+        instance.commit()
+        if self.broken is not None:  # the commit failed
+            return True
+        self.instance = None
+        instance.end(error(FREED))
+        self.sockets.hibernate()
+        self.namespace.rests.pop(self, None)
+        self.namespace.asleep(self)
+        return True
+
+
+class Instance:
+    """From construction until eviction or reset. `object` is the user's; None until the first event constructs it."""
+
+    def __init__(self, actor: Actor) -> None:
+        self.actor = actor
+        self.gate = Gate()
+        self.object: Any = None
+        self.dead = False
+        self.events: dict[asyncio.Task[Any], str] = {}
+        self.background: set[asyncio.Future[Any]] = set()
+        self.faces: dict[Any, Any] = {}  # socket -> the WebSocket that stands for it in this life
+        self.constructing = False
+        self._store: ObjectStore | None = None
+        self._alarm: Alarm | None = None
+
+    @property
+    def idle(self) -> bool:
+        gate = self.gate
+        return not (self.events or self.background or gate.tasks or gate.accepted)
+
+    def rest(self) -> None:
+        """Called when something ended: an instance at rest may fall asleep from now on."""
+        if not self.events and not self.background and not self.dead:
+            self.actor.namespace.rested(self.actor)
+
+    # --- events ---------------------------------------------------------------------------------------------------
+
+    async def enter(self, work: Work, cls: Any) -> Any:
+        """As the object's code, in its scope: construct it if need be, wait for the gate, do the work."""
+        await self.gate.passed()
+        if self.object is None:
+            self._construct(cls)
+            await self.gate.passed()
+        return await work(self.object)
+
+    def _construct(self, cls: Any) -> None:
+        running = scope.current.get()
+        assert running is not None
+        # A section, since a constructor may wait through `run_sync`; what it leaves open takes its place.
+        section = self.gate.begin()
+        self.constructing = True
+        try:
+            self.object = section.context_here(cls, DurableObjectState.make(self), running.worker.env)
+        except Exception as raised:
+            self.actor.break_(remote(raised))
+            raise
+        finally:
+            self.constructing = False
+            if not self.dead:
+                self.gate.finish(section)
+
+    def wait_until(self, work: Awaitable[Any]) -> None:
+        """Background work; the object stays awake for it. A failure is a line."""
+        task = asyncio.ensure_future(_awaited(work) if not asyncio.isfuture(work) else work)
+        self.background.add(task)
+        task.add_done_callback(self._waited)
+
+    def _waited(self, task: asyncio.Future[Any]) -> None:
+        self.background.discard(task)
+        if not task.cancelled() and (raised := task.exception()) is not None and not self.dead:
+            reason = abort_reason(raised)
+            if reason is not None:
+                self.actor.break_(error(reason))
+            else:
+                self.actor.namespace.log.error(f"Uncaught (in waitUntil)\n{traces.render(raised)}")
+        self.rest()
+
+    # --- critical sections ----------------------------------------------------------------------------------------
+
+    def block_concurrency(self, body: Callable[[], Any]) -> JsPromise:
+        """`blockConcurrencyWhile`: what it raises resets the object."""
+        return self._section(body, self._broken_by)
+
+    def critical_section(self, body: Callable[[], Any]) -> JsPromise:
+        """The same, but what it raises is the caller's: for `transaction`."""
+        return self._section(body, None)
+
+    def _section(self, body: Callable[[], Any], failed: Callable[[BaseException], None] | None) -> JsPromise:
+        section = self.gate.begin()
+        deadlines = self.actor.namespace.deadlines
+        section.deadline = deadlines.add(BLOCK_CONCURRENCY_SECONDS, self._blocked_too_long)
+        return start(self._in_section(section, body, failed), section.context())
+
+    async def _in_section(
+        self, section: Section, body: Callable[[], Any], failed: Callable[[BaseException], None] | None
+    ) -> Any:
+        try:
+            await self.gate.passed()
+            result = body()
+            return await result if inspect.isawaitable(result) else result
+        except BaseException as raised:
+            reason = abort_reason(raised)
+            if reason is not None:
+                self.actor.break_(error(reason))
+            elif failed is not None and not self.dead:
+                failed(raised)
+            raise
+        finally:
+            self.actor.namespace.deadlines.discard(section.deadline)
+            if not self.dead:
+                self.gate.finish(section)
+
+    def _broken_by(self, raised: BaseException) -> None:
+        self.actor.break_(remote(raised))
+
+    def _blocked_too_long(self) -> None:
+        self.actor.break_(error(BLOCKED_TOO_LONG))
+
+    # --- storage --------------------------------------------------------------------------------------------------
+
+    @property
+    def store(self) -> ObjectStore:
+        """The object's file, opened when it is first needed."""
+        if self._store is None:
+            if self.dead:
+                raise self.why()
+            namespace = self.actor.namespace
+            self._store = ObjectStore(
+                namespace.path(self.actor.id),
+                sqlite=namespace.sqlite,
+                durability=namespace.durability,
+                now=namespace.clock.now,
+            )
+            self._store.on_dirty = self._wrote
+        return self._store
+
+    def _wrote(self) -> None:
+        """The first write of a turn: its commit follows when control returns to the loop."""
+        self.gate.wrote()
+        asyncio.get_running_loop().call_soon(self.commit, context=Context())
+
+    def commit(self) -> None:
+        """Commit what the turn wrote, then let out what waited for it. A failure resets the object."""
+        store = self._store
+        if self.dead or store is None or not self.gate.dirty:
+            return
+        try:
+            self.before_commit()
+            store.commit()
+        except Exception as raised:
+            self.actor.break_(_commit_failed(raised))
+            return
+        self.after_commit()
+        self.gate.confirm()
+
+    def before_commit(self) -> None:
+        if self._alarm is not None:
+            self._alarm.before_commit()
+
+    def after_commit(self) -> None:
+        if self._alarm is not None and self._alarm.after_commit():
+            self.actor.namespace.alarm_changed(self.actor.id)
+
+    @property
+    def alarm(self) -> Alarm:
+        if self._alarm is None:
+            actor = self.actor
+            self._alarm = Alarm(self.store, actor.namespace.alarms, actor.id, actor.name)
+        return self._alarm
+
+    def get_alarm(self) -> int | None:
+        """Milliseconds, or None."""
+        return self.alarm.get()
+
+    def set_alarm(self, ms: float | None) -> None:
+        """None deletes it. TypeError for a time before 1970 or a class without a handler."""
+        if ms is not None and not self.constructing and self.object is not None and not has_alarm(self.object):
+            raise type_error(NO_ALARM_HANDLER)
+        self.alarm.set(ms, self.actor.namespace.clock.now())
+
+    # --- the end --------------------------------------------------------------------------------------------------
+
+    def why(self) -> JsException:
+        """Why this instance is dead."""
+        return _again(self.actor.broken) if self.actor.broken is not None else error(FREED)
+
+    def end(self, reason: BaseException) -> None:
+        """Nothing of this instance goes on: what is not committed is rolled back, what is in flight is cancelled."""
+        self.dead = True
+        current = asyncio.current_task() if _has_loop() else None
+        for task in (*self.events, *self.background):
+            if task is not current:
+                task.cancel()
+        for section in self.gate.sections():
+            self.actor.namespace.deadlines.discard(section.deadline)
+        self.gate.die(reason)
+        self.faces.clear()
+        if self._store is not None:
+            if self._store.in_transaction:
+                self._store.rollback()
+            self._store.close()
+        for channel in list(self.gate.accepted):
+            channel.drop()
+        self.gate.accepted.clear()
+
+
+def abort_reason(raised: BaseException) -> str | None:
+    """Why the object's code called `abort()`; None when it did not."""
+    if type(raised).__name__ != "DurableObjectAbort":
+        return None
+    said = str(raised)
+    return ABORTED if said == SDK_ABORT else said
+
+
+def has_alarm(target: Any) -> bool:
+    return callable(getattr(target, "alarm", None)) or callable(getattr(target, "on_alarm", None))
+
+
+def _again(reason: JsException) -> JsException:
+    """Each caller gets an exception of its own: raising one twice would mix up tracebacks."""
+    made: JsException = JsException.make(reason.message, reason.name)
+    made.durableObjectReset = True
+    return made
+
+
+def _commit_failed(raised: Exception) -> JsException:
+    if "constraint" in type(raised).__name__.lower():
+        return error(f"{CONSTRAINTS_VIOLATED}{raised}")
+    return error(f"Durable Object storage operation failed and the object was reset: {raised}")
+
+
+async def _awaited(work: Awaitable[Any]) -> Any:
+    return await work
+
+
+def _has_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def outside(work: Coroutine[Any, Any, Any]) -> JsPromise:
+    """A promise of work that belongs to no event: neither the caller's gate nor its end holds it up."""
+    return start(work, Context())
