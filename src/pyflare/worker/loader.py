@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
+import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -19,6 +20,7 @@ from pyflare.errors import ConfigError, WorkerError
 from pyflare.interop import finder, traces
 from pyflare.interop.modules.pyodide_code import positional_count
 from pyflare.log import Log
+from pyflare.worker.declared import undeclared
 from pyflare.worker.worker import EVENTS, Sdk, Worker
 
 LEGACY = ("on_fetch", "on_scheduled", "on_queue", "on_alarm", "on_trace", "on_pubsub", "on_email", "on_tail", "test")
@@ -61,9 +63,21 @@ def load(worker: Worker, log: Log) -> None:
     workers = importlib.import_module("workers")
     worker.sdk = Sdk(workers, importlib.import_module("workers.rpc"))
     module = _import(main, worker)
+    for package, file in undeclared(worker.config, own_files(main.parent)).items():
+        log.warn(
+            f"{file} imports {package!r}, which neither pyproject.toml nor python_modules declares: "
+            "it will be missing on Cloudflare"
+        )
     worker.exports = exported_classes(module, worker.sdk)
     worker.handlers = module_handlers(module)
     _explain(worker, module, log)
+
+
+def own_files(folder: Path) -> list[Path]:
+    """The worker's own modules that are imported now."""
+    inside = str(folder) + os.sep
+    files = [getattr(module, "__file__", None) or "" for module in list(sys.modules.values())]
+    return [Path(file) for file in files if file.startswith(inside)]
 
 
 def _import(main: Path, worker: Worker) -> ModuleType:
