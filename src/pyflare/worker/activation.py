@@ -90,7 +90,7 @@ class _Surroundings:
         for name in self._worker.modules:
             sys.modules.pop(name, None)
         sys.path[:] = path
-        os.environ = environ
+        os.environ = environ  # noqa: B003  (the whole object is swapped)
         if self._cwd is not None and cwd != self._cwd:
             os.chdir(cwd)
 
