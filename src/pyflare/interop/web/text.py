@@ -1,0 +1,171 @@
+"""TextEncoder, TextDecoder, base64 and the escaping of URIs."""
+
+from __future__ import annotations
+
+import base64
+import codecs
+import re
+from typing import Any, ClassVar
+from urllib.parse import quote
+
+from pyflare.interop.buffers import Uint8Array, as_bytes, is_buffer
+from pyflare.interop.containers import to_text
+from pyflare.interop.convert import unwrap
+from pyflare.interop.errors import dom_exception, error, range_error, type_error
+from pyflare.interop.proxy import JsObject, JsProxy, get, options
+from pyflare.interop.web.bytes import byte_array, string_bytes
+
+# encoding.spec.whatwg.org, "Names and labels": the labels whose name Python has otherwise.
+_LABELS = {
+    "utf8": "utf-8", "unicode-1-1-utf-8": "utf-8", "latin1": "windows-1252", "ascii": "windows-1252",
+    "us-ascii": "windows-1252", "iso-8859-1": "windows-1252", "iso8859-1": "windows-1252", "l1": "windows-1252",
+    "cp1252": "windows-1252", "x-cp1252": "windows-1252", "utf-16": "utf-16le", "unicode": "utf-16le",
+    "utf-16le": "utf-16le", "utf-16be": "utf-16be", "sjis": "shift_jis", "shift-jis": "shift_jis",
+    "ms_kanji": "shift_jis", "gb2312": "gbk", "chinese": "gbk", "gb_2312": "gbk", "big5-hkscs": "big5",
+    "latin2": "iso-8859-2", "iso-8859-9": "windows-1254", "latin5": "windows-1254", "cyrillic": "iso-8859-5",
+}  # fmt: skip
+_PYTHON_NAMES = {"windows-874": "cp874", "x-mac-cyrillic": "mac_cyrillic", "macintosh": "mac_roman"}
+
+
+class TextEncoder(JsProxy):
+    js_name: ClassVar[str] = "TextEncoder"
+    encoding = "utf-8"
+
+    def js_properties(self) -> dict[str, Any]:
+        return {}
+
+    def encode(self, text: Any = "") -> Uint8Array:
+        return byte_array(string_bytes(text))
+
+    def encodeInto(self, text: Any, target: Uint8Array) -> JsObject:
+        read, data, room = 0, b"", len(target)
+        for character in to_text(text):
+            encoded = string_bytes(character)
+            if len(data) + len(encoded) > room:
+                break
+            data += encoded
+            read += 2 if ord(character) > 0xFFFF else 1  # JavaScript counts UTF-16 units
+        target.set(data)
+        return JsObject.make({"read": read, "written": len(data)})  # type: ignore[no-any-return]
+
+
+class TextDecoder(JsProxy):
+    js_name: ClassVar[str] = "TextDecoder"
+
+    def __init__(self, encoding: str = "utf-8", fatal: bool = False, ignore_bom: bool = False) -> None:
+        self.encoding, self.fatal, self.ignoreBOM = encoding, fatal, ignore_bom
+        codec = codecs.lookup(_PYTHON_NAMES.get(encoding, encoding))
+        self._new = lambda: codec.incrementaldecoder("strict" if fatal else "replace")
+        self._decoder: codecs.IncrementalDecoder | None = None
+        self._at_start = True
+
+    @classmethod
+    def construct(cls, label: Any = "utf-8", settings: Any = None) -> TextDecoder:
+        wanted = to_text("utf-8" if label is None else label).strip().lower()
+        name = _LABELS.get(wanted, wanted)
+        try:
+            codecs.lookup(_PYTHON_NAMES.get(name, name))
+        except LookupError:
+            raise range_error(f'"{to_text(label)}" is not a valid encoding.') from None
+        return cls.make(name, bool(get(settings, "fatal", False)), bool(get(settings, "ignoreBOM", False)))
+
+    def js_properties(self) -> dict[str, Any]:
+        return {}
+
+    @options
+    def decode(self, data: Any = None, settings: Any = None) -> str:
+        data = unwrap(data)
+        if data is None:
+            data = b""
+        elif not is_buffer(data) and not isinstance(data, (bytes, bytearray, memoryview)):
+            raise type_error("Failed to execute 'decode' on 'TextDecoder': parameter 1 is not of type 'BufferSource'.")
+        return self.decode_bytes(as_bytes(data), final=not get(settings, "stream", False))
+
+    def decode_bytes(self, data: bytes, final: bool) -> str:
+        """Text of the next bytes; `final`: no more will come."""
+        if self._decoder is None:
+            self._decoder, self._at_start = self._new(), True
+        try:
+            text = self._decoder.decode(data, final)
+        except UnicodeDecodeError:
+            self._decoder = None
+            raise type_error("Failed to decode input.") from None
+        if text and self._at_start:
+            self._at_start = False
+            if not self.ignoreBOM:
+                text = text.removeprefix("\ufeff")
+        if final:
+            self._decoder = None
+        return text
+
+
+def btoa(value: Any = None) -> str:
+    """Base64 of a string whose characters stand for bytes."""
+    try:
+        return base64.b64encode(to_text(value).encode("latin-1")).decode()
+    except UnicodeEncodeError:
+        raise dom_exception(
+            "btoa() can only operate on characters in the Latin1 (ISO/IEC 8859-1) range.", "InvalidCharacterError"
+        ) from None
+
+
+def atob(value: Any = None) -> str:
+    """The bytes of base64 text, each as a character; blanks and missing padding are allowed."""
+    text = re.sub(r"[\t\n\f\r ]", "", to_text(value))
+    if len(text) % 4 == 0:
+        text = re.sub("={1,2}$", "", text)
+    if len(text) % 4 == 1 or not re.fullmatch("[A-Za-z0-9+/]*", text):
+        raise dom_exception(
+            "atob() called with invalid base64-encoded data. (Only whitespace, '+', '/', alphanumeric ASCII, and up to "
+            "two terminal '=' signs when the input data length is divisible by 4 are allowed.)",
+            "InvalidCharacterError",
+        )
+    return base64.b64decode(text + "=" * (-len(text) % 4)).decode("latin-1")
+
+
+# ECMAScript, "URI Handling Functions": what stays besides letters, digits and "_-.~".
+_COMPONENT_KEEPS = "!*'()"
+_URI_KEEPS = ";/?:@&=+$,#" + _COMPONENT_KEEPS
+
+
+def _escape(value: Any, keep: str) -> str:
+    try:
+        return quote(to_text(value).encode("utf-16-le", "surrogatepass").decode("utf-16-le"), safe=keep)
+    except UnicodeDecodeError:
+        raise error("URI malformed", "URIError") from None
+
+
+def encodeURIComponent(value: Any = None) -> str:
+    return _escape(value, _COMPONENT_KEEPS)
+
+
+def encodeURI(value: Any = None) -> str:
+    return _escape(value, _URI_KEEPS)
+
+
+def _unescape(value: Any, keep: str) -> str:
+    text = to_text(value)
+
+    def run(match: re.Match[str]) -> str:
+        try:
+            decoded = bytes.fromhex(match[0].replace("%", "")).decode()
+        except ValueError:
+            raise error("URI malformed", "URIError") from None
+        return "".join(quote(char, safe="") if char in keep else char for char in decoded)
+
+    if re.search("%(?![0-9A-Fa-f]{2})", text):
+        raise error("URI malformed", "URIError")
+    return re.sub("(?:%[0-9A-Fa-f]{2})+", run, text)
+
+
+def decodeURIComponent(value: Any = None) -> str:
+    return _unescape(value, "")
+
+
+def decodeURI(value: Any = None) -> str:
+    return _unescape(value, ";/?:@&=+$,#")
+
+
+__all__ = [
+    "TextDecoder", "TextEncoder", "atob", "btoa", "decodeURI", "decodeURIComponent", "encodeURI", "encodeURIComponent",
+]  # fmt: skip
