@@ -1,0 +1,157 @@
+"""What the `queue` handler gets: MessageBatch and Message, and what was decided on them.
+
+The first decision on a message wins; a decision on a message beats one on the batch (queues/configuration/
+batching-retries). Warnings as in workerd `api/queue.c++`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from pyflare.engines.queues import body
+from pyflare.engines.queues.config import MAX_DELAY_SECONDS
+from pyflare.engines.queues.rows import Row
+from pyflare.interop.containers import JsArray, JsDate
+from pyflare.interop.errors import range_error, type_error
+from pyflare.interop.proxy import JsObject, JsProxy, get, is_nullish, options
+
+ACK, RETRY = "ack", "retry"
+
+
+class Message(JsProxy):
+    """One message of a batch; its body is decoded when it is first looked at."""
+
+    js_name: ClassVar[str] = "QueueMessage"
+
+    def __init__(self, row: Row, batch: MessageBatch) -> None:
+        self._row = row
+        self._batch = batch
+        self._decision: str | None = None
+        self._delay: int | None = None
+
+    @property
+    def id(self) -> str:
+        return self._row.id
+
+    @property
+    def timestamp(self) -> Any:
+        return JsDate.make(float(int(self._row.sent_at * 1000)))
+
+    @property
+    def attempts(self) -> int:
+        return self._row.attempts
+
+    @property
+    def body(self) -> Any:
+        if "_body" not in self.__dict__:
+            self._body = body.decode(self._row.body, self._row.content_type)
+        return self._body
+
+    def ack(self, *_: Any) -> None:
+        batch = self._batch
+        if batch._decision == ACK:
+            return
+        if batch._decision == RETRY:
+            batch._warn(_no_effect("ack()", f"on message {self.id} ", "retryAll()", "ack() on a message"))
+        elif self._decision == RETRY:
+            batch._warn(_no_effect("ack()", f"on message {self.id} ", "retry()", "ack() on a message"))
+        else:
+            self._decision = ACK
+
+    @options
+    def retry(self, how: Any = None) -> None:
+        batch = self._batch
+        if batch._decision == ACK:
+            batch._warn(_no_effect("retry()", f"on message {self.id} ", "ackAll()", "retry() on a message"))
+        elif self._decision == ACK:
+            batch._warn(_no_effect("retry()", f"on message {self.id} ", "ack()", "retry() on a message"))
+        else:
+            delay = delay_of(how)
+            self._decision = RETRY
+            self._delay = self._delay if delay is None else delay
+
+
+class MessageBatch(JsProxy):
+    """A batch of one queue; `remaining` gives what is left behind it when someone asks."""
+
+    js_name: ClassVar[str] = "QueueController"
+
+    def __init__(
+        self, queue: str, rows: Sequence[Row], remaining: Callable[[], Any], warn: Callable[[str], None]
+    ) -> None:
+        self.queue = queue
+        self._messages = [Message.make(row, self) for row in rows]
+        self._remaining = remaining
+        self._warn = warn
+        self._decision: str | None = None
+        self._delay: int | None = None
+
+    @property
+    def messages(self) -> JsArray:
+        if "_array" not in self.__dict__:
+            self._array: JsArray = JsArray.make(list(self._messages))
+        return self._array
+
+    @property
+    def metadata(self) -> JsObject:
+        if "_metadata" not in self.__dict__:
+            self._metadata: JsObject = JsObject.make({"metrics": self._remaining()})
+        return self._metadata
+
+    def ackAll(self, *_: Any) -> None:
+        if self._decision == RETRY:
+            self._warn(_no_effect("ackAll()", "", "retryAll()", "ackAll()"))
+        else:
+            self._decision = ACK
+
+    @options
+    def retryAll(self, how: Any = None) -> None:
+        if self._decision == ACK:
+            self._warn(_no_effect("retryAll()", "", "ackAll()", "retryAll()"))
+            return
+        delay = delay_of(how)
+        self._decision = RETRY
+        self._delay = self._delay if delay is None else delay
+
+
+class Verdict:
+    """What the handler decided; `undecided` were neither acknowledged nor retried by it."""
+
+    def __init__(self, batch: MessageBatch) -> None:
+        self.acked: list[Row] = []
+        self.retried: list[tuple[Row, int | None]] = []  # with the delay that was asked for
+        self.undecided: list[Row] = []
+        for message in batch._messages:
+            decision = message._decision or batch._decision
+            if decision == ACK:
+                self.acked.append(message._row)
+            elif decision == RETRY:
+                delay = message._delay if message._delay is not None else batch._delay
+                self.retried.append((message._row, delay))
+            else:
+                self.undecided.append(message._row)
+
+
+def delay_of(how: Any) -> int | None:
+    """`delaySeconds` of an options object, as the integer that JavaScript makes of it; None: not given."""
+    given = get(how, "delaySeconds")
+    delay = None if is_nullish(given) else whole(given)
+    if delay is not None and not 0 <= delay <= MAX_DELAY_SECONDS:
+        raise range_error(f"delaySeconds must be between 0 and {MAX_DELAY_SECONDS}, but received {delay}")
+    return delay
+
+
+def whole(value: Any) -> int:
+    """A number without its fraction; TypeError for what is no number."""
+    try:
+        return int(float(value))
+    except (TypeError, ValueError, OverflowError):
+        raise type_error("The value cannot be converted because it is not an integer.") from None
+
+
+def _no_effect(call: str, where: str, earlier: str, what: str) -> str:
+    return (
+        f"Received a call to {call} {where}after {earlier} was already called. "
+        f"Calling {what} after calling {earlier} has no effect."
+    )

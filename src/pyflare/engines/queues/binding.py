@@ -1,0 +1,172 @@
+"""What lands in env: `WorkerQueue`. Texts of errors as recorded and as in workerd `api/queue.c++`.
+
+With the flag `queue_expose_error_codes` (from 2026-03-12) an error ends in the code of queues/reference/error-codes;
+before, it says the numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar, Protocol
+
+from pyflare.engines.queues import body
+from pyflare.engines.queues.batch import whole
+from pyflare.engines.queues.config import (
+    MAX_BATCH_BYTES,
+    MAX_BATCH_MESSAGES,
+    MAX_DELAY_SECONDS,
+    MAX_MESSAGE_BYTES,
+    Producer,
+    QueuesConfig,
+)
+from pyflare.engines.queues.rows import Draft, Tally
+from pyflare.interop.containers import JsDate
+from pyflare.interop.errors import JsException, error, type_error
+from pyflare.interop.promise import JsPromise, perform
+from pyflare.interop.proxy import JsObject, JsProxy, get, is_nullish, options
+
+BATCH_DELAY, METADATA, MESSAGE_SIZE, BATCH_SIZE, BATCH_COUNT = (
+    "Invalid batch delay (10202)",
+    "Invalid message metadata (10203)",
+    "Message size out of bounds (10204)",
+    "Batch size out of bounds (10205)",
+    "Batch count out of bounds (10206)",
+)
+
+
+class Broker(Protocol):
+    """What the binding needs of the engine."""
+
+    def send(self, queue: str, drafts: Sequence[Draft]) -> None: ...
+
+    def tally(self, queue: str) -> Tally: ...
+
+    def oldest(self, queue: str) -> float | None: ...
+
+    def new_id(self) -> str: ...
+
+    def warn(self, text: str) -> None: ...
+
+
+def metrics_of(tally: Tally, oldest: float | None, config: QueuesConfig) -> Any:
+    """backlogCount, backlogBytes and oldestMessageTimestamp, as `metrics()` and a batch's metadata give them."""
+    metrics: dict[str, Any] = {"backlogCount": tally.waiting, "backlogBytes": tally.bytes}
+    if oldest is not None:
+        metrics["oldestMessageTimestamp"] = JsDate.make(float(int(oldest * 1000)))
+    elif config.compat.enabled("enable_fast_jsg_struct"):
+        metrics["oldestMessageTimestamp"] = None
+    return JsObject.make(metrics)
+
+
+class WorkerQueue(JsProxy):
+    """A producer."""
+
+    js_name: ClassVar[str] = "WorkerQueue"
+
+    def __init__(self, broker: Broker, producer: Producer, config: QueuesConfig) -> None:
+        self._broker = broker
+        self._producer = producer
+        self._config = config
+        self._default_type = "json" if config.compat.enabled("queues_json_messages") else "v8"
+
+    @options
+    def send(self, *args: Any) -> JsPromise:
+        return self._promise(self._fix_one, args)
+
+    @options
+    def sendBatch(self, *args: Any) -> JsPromise:
+        return self._promise(self._fix_many, args)
+
+    @options
+    def metrics(self, *_: Any) -> JsPromise:
+        return perform(self._metrics)
+
+    # --- checking -----------------------------------------------------------------------------------------------------
+
+    def _promise(self, fix: Callable[..., Sequence[Draft]], args: tuple[Any, ...]) -> JsPromise:
+        """Arguments are copied, and refused, at the call; the message leaves when the object's gate lets it."""
+        try:
+            drafts = fix(*args)
+        except JsException as refused:
+            return JsPromise.reject(refused)
+        return perform(self._send, drafts)
+
+    def _fix_one(self, *args: Any) -> Sequence[Draft]:
+        if not args:
+            raise _not_of_type("send", "Value")
+        how = args[1] if len(args) > 1 else None
+        draft = self._draft(args[0], how, self._producer.delivery_delay)
+        size = len(draft.body)
+        if size > MAX_MESSAGE_BYTES:
+            self._refuse(
+                "send", MESSAGE_SIZE, f"message length of {size} bytes exceeds limit of {MAX_MESSAGE_BYTES}", large=True
+            )
+        self._check_delay("send", draft.delay, METADATA)
+        return [draft]
+
+    def _fix_many(self, *args: Any) -> Sequence[Draft]:
+        if not args or not isinstance(args[0], Iterable) or isinstance(args[0], (str, bytes)):
+            raise _not_of_type("sendBatch", "Sequence")
+        given = get(args[1] if len(args) > 1 else None, "delaySeconds")
+        delay = self._producer.delivery_delay if is_nullish(given) else whole(given)
+        drafts = [self._draft(get(message, "body"), message, delay) for message in args[0]]
+        if not drafts:
+            raise type_error("sendBatch() requires at least one message")
+        self._check_batch([len(draft.body) for draft in drafts])
+        if not is_nullish(given):
+            self._check_delay("sendBatch", delay, BATCH_DELAY)
+        for draft in drafts:
+            self._check_delay("sendBatch", draft.delay, METADATA)
+        return drafts
+
+    def _check_batch(self, sizes: Sequence[int]) -> None:
+        count, largest, total = len(sizes), max(sizes), sum(sizes)
+        if count > MAX_BATCH_MESSAGES:
+            self._refuse(
+                "sendBatch", BATCH_COUNT, f"batch message count of {count} exceeds limit of {MAX_BATCH_MESSAGES}"
+            )
+        if largest > MAX_MESSAGE_BYTES:
+            text = (
+                f"message in batch has length {largest} bytes which exceeds single message size limit of "
+                f"{MAX_MESSAGE_BYTES}"
+            )
+            self._refuse("sendBatch", MESSAGE_SIZE, text, large=True)
+        if total > MAX_BATCH_BYTES:
+            self._refuse("sendBatch", BATCH_SIZE, f"batch size of {total} bytes exceeds limit of {MAX_BATCH_BYTES}")
+
+    def _check_delay(self, call: str, delay: float, code: str) -> None:
+        if not 0 <= delay <= MAX_DELAY_SECONDS:
+            text = f"message delay {delay:g} is invalid: it must be between 0 and {MAX_DELAY_SECONDS} seconds"
+            # A delay is no size: nothing sensible can be done with a wrong one, even where limits only warn.
+            raise self._fault(call, code, text)
+
+    def _draft(self, value: Any, how: Any, delay: float) -> Draft:
+        kind = body.content_type(get(how, "contentType"), self._default_type)
+        given = get(how, "delaySeconds")
+        return Draft(
+            self._broker.new_id(), kind, body.encode(value, kind), delay if is_nullish(given) else whole(given)
+        )
+
+    def _refuse(self, call: str, code: str, text: str, large: bool = False) -> None:
+        hint = "; keep the body in R2 and send its key" if large else ""
+        self._broker.warn(f"Queue {self._producer.queue}: {text}{hint}")
+        if self._config.enforce_limits:
+            raise self._fault(call, code, text)
+
+    def _fault(self, call: str, code: str, text: str) -> JsException:
+        exposed = self._config.compat.enabled("queue_expose_error_codes")
+        return error(code if exposed else f"Queue {call} failed: {text}")
+
+    # --- doing --------------------------------------------------------------------------------------------------------
+
+    def _send(self, drafts: Sequence[Draft]) -> Any:
+        self._broker.send(self._producer.queue, drafts)
+        return JsObject.make({"metadata": JsObject.make({"metrics": self._metrics()})})
+
+    def _metrics(self) -> Any:
+        queue = self._producer.queue
+        return metrics_of(self._broker.tally(queue), self._broker.oldest(queue), self._config)
+
+
+def _not_of_type(call: str, kind: str) -> JsException:
+    return type_error(f"Failed to execute '{call}' on 'WorkerQueue': parameter 1 is not of type '{kind}'.")

@@ -1,0 +1,106 @@
+"""The body of a message: what each content type takes, how many bytes it is, what the consumer gets back.
+
+Texts of errors as in workerd `api/queue.c++`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyflare.interop import json
+from pyflare.interop.buffers import ArrayBuffer, BufferView, Uint8Array
+from pyflare.interop.containers import to_text
+from pyflare.interop.errors import JsException, type_error
+from pyflare.interop.proxy import JsProxy
+
+CONTENT_TYPES = ("text", "bytes", "json", "v8")
+
+
+def content_type(given: Any, default: str) -> str:
+    """The content type that an option names, in any case; TypeError for others."""
+    if given is None:
+        return default
+    name = to_text(given)
+    if name.lower() not in CONTENT_TYPES:
+        raise type_error(f"Unsupported queue message content type: {name}")
+    return name.lower()
+
+
+def encode(value: Any, kind: str) -> bytes:
+    """The bytes of a JavaScript value under a content type."""
+    if value is None:
+        raise type_error("Message body cannot be undefined")
+    if kind == "json":
+        return _json(value)
+    if kind == "text":
+        if not isinstance(value, str):
+            raise _wrong(kind, "string", value)
+        return utf8(value)
+    if kind == "bytes":
+        if not isinstance(value, BufferView):
+            raise _wrong(kind, "ArrayBufferView", value)
+        return value.to_bytes()
+    from pyflare.interop import v8  # noqa: PLC0415  (heavy, and rarely used)
+
+    return v8.dumps(value)
+
+
+def decode(data: bytes, kind: str) -> Any:
+    """The JavaScript value that `encode` was given; bytes come as a Uint8Array."""
+    if kind == "json":
+        return json.parse(data.decode())
+    if kind == "text":
+        return data.decode()
+    if kind == "bytes":
+        return Uint8Array.make(ArrayBuffer.make(data))
+    from pyflare.interop import v8  # noqa: PLC0415
+
+    return v8.loads(data)
+
+
+def preview(data: bytes, kind: str, length: int = 200) -> str:
+    """A line for people."""
+    if kind in ("json", "text"):
+        text = data.decode(errors="replace")
+    elif kind == "bytes":
+        text = data[:length].hex(" ")
+    else:
+        text = f"<{len(data)} bytes of V8 serialization>"
+    text = " ".join(text.split())
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def _json(value: Any) -> bytes:
+    text = json.stringify(value)
+    if text is None:
+        raise type_error(
+            f"A message body of type {type(value).__name__} is nothing in JSON: convert it first, "
+            "with to_js(value, dict_converter=Object.fromEntries)"
+        )
+    return utf8(text)
+
+
+def utf8(text: str) -> bytes:
+    """UTF-8 as JavaScript writes it."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        # JavaScript writes a lone surrogate as U+FFFD.
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+
+
+def _wrong(kind: str, wanted: str, value: Any) -> JsException:
+    return type_error(f'Content Type "{kind}" requires a value of type {wanted}, but received: {typeof(value)}')
+
+
+def typeof(value: Any) -> str:
+    """JavaScript's `typeof`."""
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, (int, float)):
+        return "number"
+    if isinstance(value, JsProxy):
+        return value.typeof
+    return "undefined" if value is None else "object"

@@ -1,0 +1,388 @@
+"""Delivery: when batches start, how they end, what an operator may do. All waiting is in the rows' `due_at`."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from pyflare.clock import monotonic
+from pyflare.config.diagnostics import Diagnostics
+from pyflare.config.model import WorkerConfig
+from pyflare.engines.base import BindingRow, EngineContext, Panel
+from pyflare.engines.queues import config as settings
+from pyflare.engines.queues.batch import MessageBatch, Verdict
+from pyflare.engines.queues.binding import WorkerQueue, metrics_of
+from pyflare.engines.queues.config import Consumer, QueuesConfig
+from pyflare.engines.queues.consumer import Flight, PushConsumer
+from pyflare.engines.queues.panel import panel
+from pyflare.engines.queues.pull import Outcome, PullConsumer, Pulled
+from pyflare.engines.queues.rest import Route, routes
+from pyflare.engines.queues.rows import Buried, Draft, Fate, Listed, Standing, Tally
+from pyflare.engines.queues.store import Store
+from pyflare.errors import ConfigError
+from pyflare.interop import traces
+from pyflare.worker.event import Queue
+
+GRACE_SECONDS = 1.0  # real time that batches in flight get to end by themselves when the server stops or reloads
+
+
+@dataclass(frozen=True)
+class Overview:
+    """One queue, for people and programs."""
+
+    name: str
+    tally: Tally
+    standing: Standing
+    oldest: float | None  # when the oldest waiting message was sent
+    consumer: Consumer | None
+    worker: str | None  # that consumes it
+    producers: Sequence[str]  # "worker.BINDING"
+    in_flight: int  # batches
+
+
+class Queues:
+    """The room of all queues."""
+
+    keys: ClassVar[Sequence[str]] = ("queues",)
+
+    def __init__(self, configs: Mapping[str, QueuesConfig], ctx: EngineContext) -> None:
+        check(configs)
+        self._configs = configs
+        self._ctx = ctx
+        self._store = Store(ctx.storage.own("queues"), ctx.storage.durability)
+        self._push: dict[str, PushConsumer] = {}
+        self._pull: dict[str, PullConsumer] = {}
+        for worker, config in configs.items():
+            for consumer in config.consumers:
+                if consumer.type == "worker":
+                    self._push[consumer.queue] = PushConsumer(worker, consumer, config, self._store)
+                else:
+                    self._pull[consumer.queue] = PullConsumer(consumer, self._store, self._new_lease)
+        self._stopped = False
+        self._store.recover(ctx.clock.now())
+        self._retention_due = self._next_retention(ctx.clock.now())
+
+    @staticmethod
+    def parse(config: WorkerConfig, diagnostics: Diagnostics) -> QueuesConfig:
+        return settings.parse(config, diagnostics)
+
+    def bindings(self, worker: str) -> Mapping[str, WorkerQueue]:
+        config = self._configs[worker]
+        return {producer.binding: WorkerQueue.make(self, producer, config) for producer in config.producers}
+
+    def rows(self, worker: str) -> Sequence[BindingRow]:
+        return [BindingRow(producer.binding, "Queue", producer.queue) for producer in self._configs[worker].producers]
+
+    # --- time -----------------------------------------------------------------------------------------------------
+
+    def next_due(self) -> float | None:
+        if self._stopped:
+            return None
+        dues = [self._retention_due]
+        for consumer in self._push.values():
+            dues += (consumer.due(), consumer.deadline())
+        dues += (consumer.due() for consumer in self._pull.values())
+        return min((due for due in dues if due is not None), default=None)
+
+    def run_due(self, now: float) -> None:
+        if self._stopped:
+            return
+        for consumer in self._push.values():
+            for flight in consumer.overdue(now):
+                self._time_out(consumer, flight)
+            while (due := consumer.due()) is not None and due <= now:
+                self._start(consumer, now)
+        for pulled in self._pull.values():
+            if (due := pulled.due()) is not None and due <= now:
+                self._report(pulled.queue, pulled.fate, self._store.bury_spent(pulled.queue, pulled.fate, now))
+                pulled.changed()
+        if self._retention_due is not None and self._retention_due <= now:
+            self._age(now)
+
+    def busy(self) -> Sequence[str]:
+        return [f"queue {name}" for name, consumer in self._push.items() if consumer.flights]
+
+    async def pause(self) -> None:
+        self._stopped = True
+        tasks = [flight.task for consumer in self._push.values() for flight in consumer.flights.values()]
+        if tasks:
+            await asyncio.wait(tasks, timeout=GRACE_SECONDS)
+        for consumer in self._push.values():
+            for flight in list(consumer.flights.values()):
+                self._give_back(consumer, flight)
+
+    def close(self) -> None:
+        self._stopped = True
+        self._store.close()
+
+    # --- delivery -------------------------------------------------------------------------------------------------
+
+    def _start(self, consumer: PushConsumer, now: float) -> None:
+        """Lease the next batch and hand it to the worker."""
+        queue, lease = consumer.queue, self._new_lease()
+        taken = self._store.take(queue, consumer.consumer.max_batch_size, consumer.fate, lease, now)
+        consumer.changed()
+        self._report(queue, consumer.fate, taken.buried)
+        if not taken.rows:
+            return
+        remaining = functools.partial(self._remaining, consumer, self._store.tally(queue))
+        batch = MessageBatch.make(queue, taken.rows, remaining, self._ctx.log.warn)
+        flight = Flight(lease, taken.rows, batch, now + consumer.config.consumer_timeout, monotonic())
+        consumer.flights[lease] = flight
+        flight.task = self._ctx.spawn(self._deliver(consumer, flight))
+
+    async def _deliver(self, consumer: PushConsumer, flight: Flight) -> None:
+        raised: Exception | None = None
+        try:
+            await self._ctx.dispatch(consumer.worker, Queue(flight.batch))
+        except Exception as error:
+            raised = error
+        if flight.lease in consumer.flights:  # else it was timed out or given back meanwhile
+            self._finish(consumer, flight, raised)
+
+    def _time_out(self, consumer: PushConsumer, flight: Flight) -> None:
+        seconds = consumer.config.consumer_timeout
+        self._finish(consumer, flight, TimeoutError(f"the handler did not return within {seconds:g} s"))
+        flight.task.cancel()
+
+    def _finish(self, consumer: PushConsumer, flight: Flight, raised: Exception | None) -> None:
+        """Settle what the handler decided; the undecided are retried when it raised, else as the settings say."""
+        del consumer.flights[flight.lease]
+        now, queue = self._ctx.clock.now(), consumer.queue
+        verdict = Verdict(flight.batch)
+        again = raised is not None or consumer.config.undecided == "retry"
+        acked = verdict.acked if again else verdict.acked + verdict.undecided
+        asked = verdict.retried + ([(row, None) for row in verdict.undecided] if again else [])
+        usual = consumer.consumer.retry_delay
+        retried = [(row, usual if delay is None else delay) for row, delay in asked]
+        buried = self._store.settle(queue, flight.lease, acked, retried, consumer.fate, now)
+        consumer.ended(now)
+        self._log_batch(consumer, flight, len(acked), raised, len(verdict.undecided))
+        if retried and self._ctx.log.enabled("debug"):
+            for row, _ in retried:
+                self._ctx.log.debug(f'Retrying message "{row.id}" on queue "{queue}"...')
+        self._report(queue, consumer.fate, buried)
+        self._ctx.poke()
+
+    def _give_back(self, consumer: PushConsumer, flight: Flight) -> None:
+        """The server stops: what was decided holds, the rest waits as if it had not been delivered."""
+        del consumer.flights[flight.lease]
+        verdict = Verdict(flight.batch)
+        usual = consumer.consumer.retry_delay
+        retried = [(row, usual if delay is None else delay) for row, delay in verdict.retried]
+        now = self._ctx.clock.now()
+        buried = self._store.settle(consumer.queue, flight.lease, verdict.acked, retried, consumer.fate, now)
+        self._store.give_back(consumer.queue, flight.lease, verdict.undecided)
+        self._report(consumer.queue, consumer.fate, buried)
+        flight.task.cancel()
+
+    def _remaining(self, consumer: PushConsumer, tally: Tally) -> Any:
+        return metrics_of(tally, self._store.oldest(consumer.queue), consumer.config)
+
+    def _log_batch(
+        self, consumer: PushConsumer, flight: Flight, acked: int, raised: Exception | None, undecided: int
+    ) -> None:
+        log, queue, total = self._ctx.log, consumer.queue, len(flight.rows)
+        if raised is not None:
+            text = f'Queue "{queue}": the consumer {consumer.worker} failed\n{traces.render(raised)}'
+            log.error(text, queue=queue)
+        if log.enabled("info"):
+            ms = (monotonic() - flight.began) * 1000
+            text = f"QUEUE {queue} {acked}/{total} ({ms:.0f}ms)"
+            if undecided and raised is None:
+                fate = "retried" if consumer.config.undecided == "retry" else "acknowledged"
+                text += f", {undecided} left undecided and {fate}"
+            log.info(text, queue=queue, acked=acked, total=total, ms=round(ms, 3), undecided=undecided)
+
+    def _report(self, queue: str, fate: Fate, buried: Sequence[Buried]) -> None:
+        """Say what ran out of retries."""
+        for message in buried:
+            start = f'message "{message.id}" on queue "{queue}"'
+            tries = f"after {message.attempts} failed attempt(s)"
+            if fate.dead_letter_queue is None:
+                self._ctx.log.warn(f"Dropped {start} {tries}!", queue=queue)
+            else:
+                self._ctx.log.warn(f'Moving {start} to dead letter queue "{fate.dead_letter_queue}" {tries}...')
+        if buried and fate.dead_letter_queue is not None:
+            self._changed(fate.dead_letter_queue)
+
+    # --- retention ------------------------------------------------------------------------------------------------
+
+    def _age(self, now: float) -> None:
+        """Delete what is past retention, and say what soon will be."""
+        days = f"{settings.RETENTION_SECONDS / 86_400:g} days"
+        for queue, count in self._store.expire(now - settings.RETENTION_SECONDS).items():
+            self._ctx.log.warn(f'Queue "{queue}": {count} message(s) expired after {days}', queue=queue)
+            self._changed(queue)
+        hours = settings.RETENTION_NOTICE_SECONDS / 3600
+        soon = now - settings.RETENTION_SECONDS + settings.RETENTION_NOTICE_SECONDS
+        for queue, count in self._store.arrived_before(soon).items():
+            text = f'Queue "{queue}": {count} message(s) are {days} old in less than {hours:g} hours and will expire'
+            self._ctx.log.once("warn", f"queues.retention.{queue}", text)
+        self._retention_due = self._next_retention(now)
+
+    def _next_retention(self, now: float) -> float | None:
+        oldest = self._store.oldest_arrival()
+        if oldest is None:
+            return None
+        notice = oldest + settings.RETENTION_SECONDS - settings.RETENTION_NOTICE_SECONDS
+        return notice if now < notice else oldest + settings.RETENTION_SECONDS
+
+    # --- what the binding asks ------------------------------------------------------------------------------------
+
+    def send(self, queue: str, drafts: Sequence[Draft]) -> None:
+        now = self._ctx.clock.now()
+        self._store.send(queue, drafts, now)
+        if self._retention_due is None:
+            self._retention_due = now + settings.RETENTION_SECONDS - settings.RETENTION_NOTICE_SECONDS
+        if queue not in self._push and queue not in self._pull:
+            text = f'Queue "{queue}" has no consumer among the running workers: its messages are kept until it has one'
+            self._ctx.log.once("warn", f"queues.consumer.{queue}", text)
+        self._changed(queue)
+
+    def tally(self, queue: str) -> Tally:
+        return self._store.tally(queue)
+
+    def oldest(self, queue: str) -> float | None:
+        return self._store.oldest(queue)
+
+    def new_id(self) -> str:
+        return self._ctx.new_id()
+
+    def warn(self, text: str) -> None:
+        self._ctx.log.warn(text)
+
+    # --- what an operator may do ----------------------------------------------------------------------------------
+
+    def names(self) -> Sequence[str]:
+        """Every queue that is configured or has messages."""
+        named = set(self._store.queues()) | set(self._push) | set(self._pull)
+        for config in self._configs.values():
+            named.update(producer.queue for producer in config.producers)
+            named.update(c.dead_letter_queue for c in config.consumers if c.dead_letter_queue)
+        return sorted(named)
+
+    def overview(self, queue: str) -> Overview:
+        push, pull = self._push.get(queue), self._pull.get(queue)
+        consumer = push.consumer if push else pull.consumer if pull else None
+        producers = [
+            f"{worker}.{producer.binding}"
+            for worker, config in self._configs.items()
+            for producer in config.producers
+            if producer.queue == queue
+        ]
+        return Overview(
+            queue,
+            self._store.tally(queue),
+            self._store.standing(queue),
+            self._store.oldest(queue),
+            consumer,
+            push.worker if push else None,
+            producers,
+            len(push.flights) if push else 0,
+        )
+
+    def messages(
+        self,
+        queue: str,
+        state: str = "all",
+        id: str | None = None,
+        contains: str | None = None,
+        after: int = 0,
+        limit: int = 100,
+    ) -> Sequence[Listed]:
+        """Messages in order of arrival; `state`: all, waiting, ready, delayed, leased; `contains`: text of the body."""
+        needle = contains.encode() if contains else None
+        now = self._ctx.clock.now()
+        return self._store.messages(queue, now, state=state, id=id, contains=needle, after=after, limit=limit)
+
+    def peek(self, queue: str, limit: int = 10) -> Sequence[Listed]:
+        """The next messages, without leasing them."""
+        return self.messages(queue, state="waiting", limit=limit)
+
+    def pause_delivery(self, queue: str) -> None:
+        """No batch of the queue starts; messages are still accepted. Survives a restart."""
+        self._store.set_paused(queue, True)
+
+    def resume_delivery(self, queue: str) -> None:
+        self._store.set_paused(queue, False)
+        self._changed(queue)
+
+    def purge(self, queue: str) -> int:
+        """Delete every message; how many."""
+        purged = self._store.purge(queue)
+        self._changed(queue)
+        return purged
+
+    def retry_now(self, queue: str, id: str | None = None) -> int:
+        """Make delayed messages due (one, or all); how many."""
+        count = self._store.hurry(queue, self._ctx.clock.now(), id)
+        self._changed(queue)
+        return count
+
+    def redrive(self, queue: str, to: str | None = None, id: str | None = None) -> Mapping[str, int]:
+        """Move dead letters back to where they died, or to `to`, with attempts anew: how many to which queue."""
+        moved = self._store.redrive(queue, self._ctx.clock.now(), to, id)
+        for target in {queue, *moved}:
+            self._changed(target)
+        return moved
+
+    # --- HTTP consumers -------------------------------------------------------------------------------------------
+
+    def pulls(self, queue: str) -> bool:
+        """Whether HTTP clients consume the queue."""
+        return queue in self._pull
+
+    def pull(self, queue: str, size: int, visibility_ms: float | None = None) -> Sequence[Pulled]:
+        """Lease up to `size` messages to an HTTP client; none while delivery is paused."""
+        if self._stopped or self._store.standing(queue).paused:
+            return []
+        consumer = self._pull[queue]
+        pulled, buried = consumer.pull(self._ctx.clock.now(), size, visibility_ms)
+        self._report(queue, consumer.fate, buried)
+        self._ctx.poke()
+        return pulled
+
+    def acknowledge(self, queue: str, acks: Sequence[str], retries: Sequence[tuple[str, float | None]]) -> Outcome:
+        """End leases by their ids; a retry may have a delay in seconds."""
+        consumer = self._pull[queue]
+        outcome = consumer.acknowledge(self._ctx.clock.now(), acks, retries)
+        self._report(queue, consumer.fate, outcome.buried)
+        self._ctx.poke()
+        return outcome
+
+    # --- faces ----------------------------------------------------------------------------------------------------
+
+    def panel(self) -> Panel:
+        return panel(self)
+
+    def routes(self) -> Sequence[Route]:
+        """Cloudflare's REST paths of queues, for the local API: (method, path template, handler)."""
+        return routes(self)
+
+    # --- inside ---------------------------------------------------------------------------------------------------
+
+    def _changed(self, queue: str) -> None:
+        consumer = self._push.get(queue) or self._pull.get(queue)
+        if consumer is not None:
+            consumer.changed()
+        self._ctx.poke()
+
+    def _new_lease(self) -> int:
+        return int(self._ctx.new_id()[:15], 16)
+
+
+def check(configs: Mapping[str, QueuesConfig]) -> None:
+    """Raise ConfigError when a queue has two consumers: only all configurations together show that."""
+    owners: dict[str, str] = {}
+    faults = []
+    for worker, config in configs.items():
+        for consumer in config.consumers:
+            owner = owners.setdefault(consumer.queue, worker)
+            if owner is not worker or sum(other.queue == consumer.queue for other in config.consumers) > 1:
+                faults.append(f'Multiple consumers defined for queue "{consumer.queue}": "{owner}" and "{worker}"')
+    if faults:
+        raise ConfigError(*dict.fromkeys(faults))
