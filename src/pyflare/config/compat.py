@@ -7,14 +7,12 @@ Source: https://developers.cloudflare.com/workers/configuration/compatibility-fl
 from __future__ import annotations
 
 import datetime
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from pyflare.config.compat_table import TABLE
 
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 KNOWN_UNTIL = "2026-08-22"  # the day of the table
 
 
@@ -64,13 +62,10 @@ def enabled(date: str, given: Collection[str], name: str) -> bool:
 
 def is_date(text: str) -> bool:
     """Whether `text` is a day, written as YYYY-MM-DD."""
-    if not _DATE.fullmatch(text):
-        return False
     try:
-        datetime.date.fromisoformat(text)
+        return datetime.date.fromisoformat(text).isoformat() == text
     except ValueError:
         return False
-    return True
 
 
 def _implied(date: str, given: Collection[str], flag: Flag) -> bool:

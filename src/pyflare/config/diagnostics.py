@@ -32,12 +32,17 @@ class Diagnostics:
 
     def located(self) -> list[str]:
         """The faults, each with the file that it is in."""
-        where = f"{self.file}: " if self.file else ""
-        return [f"{where}{fault}" for fault in self.faults]
+        return [f"{self._where()}{fault}" for fault in self.faults]
+
+    def located_warnings(self) -> list[str]:
+        return [f"{self._where()}{warning}" for warning in self.warnings]
 
     def check(self) -> None:
         if self.faults:
             raise ConfigError(*self.located())
+
+    def _where(self) -> str:
+        return f"{self.file}: " if self.file else ""
 
 
 def _key(path: str) -> str:

@@ -12,16 +12,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-_ASSIGNMENT = re.compile(
-    r"""
+_ASSIGNMENT = r"""(?mx)
     ^ \s* (?:export\s+)? (?P<name>[A-Za-z0-9_.-]+) (?: \s*= | :\s )
     (?P<value> \s*'(?:\\'|[^'])*' | \s*"(?:\\"|[^"])*" | \s*`(?:\\`|[^`])*` | [^\#\n]* )
     [^\S\n]* (?P<rest>\#.*)? $
-    """,
-    re.MULTILINE | re.VERBOSE,
-)
-_REFERENCE = re.compile(r"(?<!\\)\$(?:\{(?P<braced>[^{}]+)\}|(?P<bare>[A-Za-z_][A-Za-z0-9_]*))")
-_OPERATOR = re.compile(r":\+|\+|:-|-")
+"""
+_REFERENCE = r"(?<!\\)\$(?:\{(?P<braced>[^{}]+)\}|(?P<bare>[A-Za-z_][A-Za-z0-9_]*))"
+_OPERATOR = r":\+|\+|:-|-"
 _QUOTES = "'\"`"
 _MAX_REFERENCES = 1000  # in one value; names of the environment may refer to each other without end
 
@@ -38,7 +35,7 @@ def parse(text: str) -> Dotenv:
     """The assignments of a file, the last of a name winning."""
     values: dict[str, str] = {}
     cut: list[str] = []
-    for match in _ASSIGNMENT.finditer(text.replace("\r\n", "\n").replace("\r", "\n")):
+    for match in re.finditer(_ASSIGNMENT, text.replace("\r\n", "\n").replace("\r", "\n")):
         name, raw = match["name"], match["value"]
         values[name] = _unquoted(raw.strip())
         if match["rest"] and raw and not raw[-1].isspace() and raw[-1] not in _QUOTES:
@@ -64,7 +61,7 @@ def _expanded(value: str, known: Mapping[str, str]) -> str:
     """Replace references from the left until none is left; one that leads back to itself becomes its default."""
     seen: set[str] = set()
     for _ in range(_MAX_REFERENCES):
-        match = _REFERENCE.search(value)
+        match = re.search(_REFERENCE, value)
         if match is None:
             break
         seen.add(value)
@@ -77,7 +74,7 @@ def _expanded(value: str, known: Mapping[str, str]) -> str:
 
 def _looked_up(expression: str, known: Mapping[str, str]) -> str:
     """`NAME`, `NAME:-default` (also for an empty value) or `NAME:+instead`."""
-    operator = _OPERATOR.search(expression)
+    operator = re.search(_OPERATOR, expression)
     if operator is None:
         return known.get(expression, "")
     value, operand = known.get(expression[: operator.start()], ""), expression[operator.end() :]

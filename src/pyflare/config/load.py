@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from pyflare.errors import ConfigError
 
 PYTHON_FLAG = "python_workers"
 _OLD_REQUIREMENTS = "cf-requirements.txt"
-_NOT_IN_A_NAME = re.compile(r"[^a-z0-9_-]+")
+_NOT_IN_A_NAME = r"[^a-z0-9_-]+"
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,23 @@ class Loaded:
     config: WorkerConfig
     diagnostics: Diagnostics
 
+    def warnings(self) -> tuple[str, ...]:
+        """With those that came after `config` was made."""
+        return tuple(self.diagnostics.located_warnings())
 
-def load_workers(options: DevOptions, environ: Mapping[str, str]) -> list[WorkerConfig]:
-    """The workers that the command line names, the primary first. `ConfigError` holds every fault of every file."""
+
+Examine = Callable[[WorkerConfig, Diagnostics], None]
+
+
+def load_workers(options: DevOptions, environ: Mapping[str, str], examine: Examine | None = None) -> list[WorkerConfig]:
+    """The workers that the command line names, the primary first. `ConfigError` holds every fault of every file.
+
+    `examine` is asked for further faults once there is one, so that the engines' are in the same message.
+    """
     loaded = read_workers(options, environ)
+    if examine is not None and any(one.diagnostics.faults for one in loaded):
+        for one in loaded:
+            examine(one.config, one.diagnostics)
     check_loaded(loaded)
     return [one.config for one in loaded]
 
@@ -129,7 +142,7 @@ class _Reader:
             notes=variables.notes,
             watched=tuple(path for path in (self._found.path, *variables.watched, project.path) if path),
         )
-        return Loaded(replace(config, warnings=self._warnings()), diagnostics)
+        return Loaded(replace(config, warnings=tuple(diagnostics.located_warnings())), diagnostics)
 
     def _sections(self) -> dict[str, Any]:
         if self._found.path is None:
@@ -201,10 +214,6 @@ class _Reader:
                 "dependencies in pyproject.toml and use pywrangler."
             )
 
-    def _warnings(self) -> tuple[str, ...]:
-        where = f"{self._diagnostics.file}: " if self._diagnostics.file else ""
-        return tuple(f"{where}{warning}" for warning in self._diagnostics.warnings)
-
 
 def _module_root(sections: Mapping[str, Any], root: Path, main: Path | None) -> Path | None:
     base = sections.get("base_dir")
@@ -223,7 +232,7 @@ def _check_distinct(loaded: Sequence[Loaded]) -> None:
 
 
 def _slug(text: str) -> str:
-    return _NOT_IN_A_NAME.sub("-", text.lower()).strip("-") or "worker"
+    return re.sub(_NOT_IN_A_NAME, "-", text.lower()).strip("-") or "worker"
 
 
 def _texts(value: Any) -> list[str]:

@@ -13,8 +13,8 @@ from pyflare.config.read import parse_toml, read_text
 from pyflare.config.shapes import Shape, check_fields, flag, one_of
 from pyflare.errors import ConfigError
 
-_REQUIREMENT = re.compile(r"\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)")
-_SEPARATORS = re.compile(r"[-_.]+")
+_REQUIREMENT = r"\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)"
+_SEPARATORS = r"[-_.]+"
 
 # `strict` refuses handlers that Cloudflare would not find; `limits = "warn"` lets a worker pass production's limits.
 SETTINGS: Mapping[str, Shape] = {"strict": flag, "limits": one_of("error", "warn")}
@@ -51,7 +51,7 @@ def read_project(root: Path, diagnostics: Diagnostics) -> Project:
 
 def normalised(name: str) -> str:
     """A package's name as PyPI compares it."""
-    return _SEPARATORS.sub("-", name).lower()
+    return re.sub(_SEPARATORS, "-", name).lower()
 
 
 def _nearest(root: Path) -> Path | None:
@@ -71,5 +71,7 @@ def _table(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 def _dependencies(project: Mapping[str, Any]) -> frozenset[str]:
     """Only `project.dependencies` are deployed; groups and extras are for the developer."""
     listed = project.get("dependencies")
-    matches = [_REQUIREMENT.match(item) for item in listed if isinstance(item, str)] if isinstance(listed, list) else []
+    matches = (
+        [re.match(_REQUIREMENT, item) for item in listed if isinstance(item, str)] if isinstance(listed, list) else []
+    )
     return frozenset(normalised(match[1]) for match in matches if match)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -19,7 +18,7 @@ _STRING = r'"(?:[^"\\\n]|\\.)*"'
 _COMMENT = re.compile(rf"{_STRING}|(?P<gap>//[^\n]*|/\*.*?\*/)|(?P<open>/\*)", re.DOTALL)
 _TRAILING_COMMA = re.compile(rf"{_STRING}|(?P<gap>,)(?=\s*[}}\]])")
 _NOT_NEWLINE = re.compile(r"[^\n]")
-_TOML_POSITION = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+_TOML_POSITION = r" \(at (?:line (\d+), column (\d+)|end of document)\)$"
 _SHOWN_LINE_CHARACTERS = 80
 
 # UTF-32 LE begins as UTF-16 LE does, so it stands first.
@@ -59,10 +58,12 @@ def read_config(path: Path, diagnostics: Diagnostics) -> dict[str, Any]:
 
 
 def parse_toml(text: str, shown: Path) -> dict[str, Any]:
+    import tomllib  # noqa: PLC0415  (slow to import, and JSONC is the usual form)
+
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        match = _TOML_POSITION.search(str(error))
+        match = re.search(_TOML_POSITION, str(error))
         last = (text.count("\n") + 1, 1)
         line, column = (int(match[1]), int(match[2])) if match and match[1] else last
         _syntax_fault(shown, text, line, column, str(error)[: match.start()] if match else str(error))

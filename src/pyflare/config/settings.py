@@ -10,7 +10,7 @@ from typing import Any
 from pyflare.config.model import Build, DevSettings, Rule
 from pyflare.config.options import DevOptions
 
-_SCHEME = re.compile(r"https?://")
+_SCHEME = r"https?://"
 _DEFAULT_WATCH_DIR = "./src"
 
 
@@ -50,7 +50,7 @@ def route_host(route: Any) -> str | None:
     pattern = route.get("pattern") if isinstance(route, dict) else route
     if not isinstance(pattern, str):
         return None
-    bare = _SCHEME.sub("", pattern, count=1)
+    bare = re.sub(_SCHEME, "", pattern, count=1)
     host = bare.partition("/")[0].replace("*.", "").replace("*", "")
     zone = route.get("zone_name") if isinstance(route, dict) else None
     return host or (zone if isinstance(zone, str) else None)

@@ -12,7 +12,7 @@ from pyflare.config.diagnostics import Diagnostics
 Shape = Callable[[Any, str, Diagnostics], None]
 
 _SHOWN_CHARACTERS = 60
-_WORKER_NAME = re.compile(r"[a-z0-9_][a-z0-9_-]*")
+_WORKER_NAME = r"[a-z0-9_][a-z0-9_-]*"
 
 
 def anything(value: Any, path: str, diagnostics: Diagnostics) -> None:
@@ -40,7 +40,7 @@ def port(value: Any, path: str, diagnostics: Diagnostics) -> None:
 
 
 def worker_name(value: Any, path: str, diagnostics: Diagnostics) -> None:
-    if not isinstance(value, str) or not _WORKER_NAME.fullmatch(value):
+    if not isinstance(value, str) or not re.fullmatch(_WORKER_NAME, value):
         _fault(diagnostics, path, "a string, alphanumeric and lowercase with dashes only", value)
 
 

@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyflare.config.diagnostics import Diagnostics
+    from pyflare.config.model import WorkerConfig
 
 ENGINES: dict[str, tuple[str, ...]] = {
     "assets": ("assets",),
@@ -32,3 +36,11 @@ def awake(sections: Iterable[str]) -> list[str]:
     """The rooms that these keys of the configurations need, in the order of the table."""
     present = set(sections)
     return [name for name, keys in ENGINES.items() if name in ALWAYS or present.intersection(keys)]
+
+
+def examine(config: WorkerConfig, diagnostics: Diagnostics) -> None:
+    """Let each room look at its sections; those with a wrong type are left out, for that has been told."""
+    for name in awake(key for key, value in config.sections.items() if value):
+        engine = load(name)
+        if not diagnostics.faulty(engine.keys):
+            engine.parse(config, diagnostics)

@@ -1,0 +1,5 @@
+"""`python -m pyflare`."""
+
+from pyflare.cli import main
+
+main(prog_name="pyflare")

@@ -1,0 +1,58 @@
+"""The command line. Each command is a module of this package, imported when it is called, without behaviour of its own.
+
+A new command is one module and one line in `COMMANDS`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from pyflare.cli.arguments import normalised
+from pyflare.cli.report import show_error
+from pyflare.errors import PyflareError
+
+# What a person types: the module that holds a click command of the same name, and its line in `pyflare --help`.
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "dev": ("pyflare.cli.dev", "Serve a Python Worker on this machine."),
+    "check": ("pyflare.cli.check", "Say what is wrong with a configuration, and what a deploy would miss."),
+    "init": ("pyflare.cli.init", "Make the folder of a new worker."),
+}
+
+
+class Commands(click.Group):
+    """A group that imports a command when it is called, and turns our exceptions into lines on stderr."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _ = COMMANDS[cmd_name]
+        command: click.Command = getattr(importlib.import_module(module), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    def main(self, args: Sequence[str] | None = None, *rest: Any, **settings: Any) -> Any:
+        return super().main(normalised(sys.argv[1:] if args is None else args), *rest, **settings)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except PyflareError as error:
+            show_error(error)
+            ctx.exit(1)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(None, "-v", "--version", package_name="pyflare-dev", prog_name="pyflare")
+def main() -> None:
+    """Run Cloudflare Python Workers on this machine: every binding emulated on real storage."""

@@ -1,0 +1,46 @@
+"""`pyflare check`: the faults and warnings of a configuration, without serving it."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from pyflare import engines
+from pyflare.cli.common import PATH, config_options
+from pyflare.cli.report import show_warnings
+from pyflare.config.find import shown
+from pyflare.config.load import Loaded, check_loaded, read_workers
+from pyflare.config.options import DevOptions
+
+
+@click.command()
+@click.argument("script", type=PATH, required=False)
+@config_options
+def check(**given: Any) -> None:
+    """Say what is wrong with a configuration, and what a deploy would miss.
+
+    Warnings do not fail; faults exit with 1. Handlers that pyflare serves and Cloudflare does not find are faults.
+    """
+    options = DevOptions(
+        configs=given["config"],
+        script=given["script"],
+        env=given["env"],
+        env_files=given["env_file"],
+        cwd=given["cwd"],
+    )
+    loaded = read_workers(options, os.environ, strict=True)
+    for one in loaded:
+        engines.examine(one.config, one.diagnostics)
+        show_warnings(one.warnings())
+    check_loaded(loaded)
+    for one in loaded:
+        click.echo(_summary(one, options))
+
+
+def _summary(one: Loaded, options: DevOptions) -> str:
+    config = one.config
+    main = shown(config.main, options.cwd) if config.main else "assets only"
+    source = shown(config.path, options.cwd) if config.path else "no configuration"
+    return f"{config.name}: no faults ({source}, {main}, {config.compat.date})"
