@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import importlib
 import sys
 import sysconfig
 import traceback
@@ -17,10 +18,10 @@ ENV_HINT = "env is None in class handlers: use self.env"
 
 @functools.cache
 def _inner_folders() -> tuple[str, ...]:
-    """Where code lies that stands between the event and the worker: pyflare, the SDK, asyncio, greenlet."""
+    """Where code lies that stands between the event and the worker: pyflare, the SDK, asyncio and the like."""
     purelib = Path(sysconfig.get_paths()["purelib"])
     here = Path(__file__).resolve().parents[1]
-    packages = [str(Path(module.__file__ or "").resolve().parent) for module in (asyncio, greenlet)]
+    packages = [str(Path(module.__file__ or "").resolve().parent) for module in (asyncio, greenlet, importlib)]
     return (str(here), str(purelib / "workers"), *packages)
 
 

@@ -1,0 +1,240 @@
+"""How events reach the user's handlers, through a whole server and the SDK."""
+
+import asyncio
+import io
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyflare.clock import FakeClock
+from pyflare.config.model import Compat, WorkerConfig
+from pyflare.config.options import DevOptions
+from pyflare.errors import WorkerError
+from pyflare.interop.errors import JsException
+from pyflare.interop.traces import ENV_HINT
+from pyflare.interop.web.body import Body
+from pyflare.interop.web.headers import Headers
+from pyflare.interop.web.request import Request
+from pyflare.interop.web.response import Response
+from pyflare.log import Log
+from pyflare.server import Server
+
+MODERN = Compat("2026-08-01", frozenset({"python_workers"}))
+LEGACY = Compat("2025-08-01", frozenset({"python_workers"}))
+
+
+def run(
+    folder: Path,
+    code: str,
+    test: Callable[[Server], Awaitable[Any]],
+    compat: Compat = MODERN,
+    **more: Any,
+) -> tuple[Any, str]:
+    """Serve `code` and run `test(server)`; its result and what was logged."""
+    main = folder / "entry.py"
+    main.write_text(code)
+    config = WorkerConfig(name="w", root=folder, main=main, compat=compat, **more)
+    out = io.StringIO()
+
+    async def serve() -> Any:
+        server = Server(
+            [config], state=folder / "state", options=DevOptions(), clock=FakeClock(), log=Log("log", "text", out)
+        )
+        await server.start()
+        try:
+            return await test(server)
+        finally:
+            await server.stop()
+
+    return asyncio.run(serve()), out.getvalue()
+
+
+async def get(server: Server, path: str = "/", body: bytes | None = None) -> Response:
+    method = "GET" if body is None else "POST"
+    made = None if body is None else Body.make(body)
+    return await server.fetch(Request.make(method, f"http://localhost{path}", Headers.make([]), made))
+
+
+async def text(server: Server) -> str:
+    return str(await (await get(server)).text())
+
+
+CLASS = """
+from workers import Response, WorkerEntrypoint
+
+class Default(WorkerEntrypoint):
+    {handler}
+"""
+
+
+@pytest.mark.parametrize(
+    "handler",
+    [
+        'async def fetch(self, request): return Response("ok")',
+        'async def fetch(self): return Response("ok")',
+        'def fetch(self, request, env, ctx): return Response("ok" if env is None and ctx is None else "no")',
+        'async def fetch(self, *args): return Response("ok" if len(args) == 3 else "no")',
+    ],
+)
+def test_fetch_may_take_fewer_arguments_and_be_a_plain_function(tmp_path: Path, handler: str) -> None:
+    assert run(tmp_path, CLASS.format(handler=handler), text)[0] == "ok"
+
+
+@pytest.mark.parametrize(("value", "named"), [('"text"', "str"), ('{"a": 1}', "dict"), ("None", "None")])
+def test_a_handler_that_returns_no_response_is_told_what_to_write(tmp_path: Path, value: str, named: str) -> None:
+    code = CLASS.format(handler=f"async def fetch(self, request): return {value}")
+    with pytest.raises(JsException, match=f"Default.fetch returned {named}: return Response") as caught:
+        run(tmp_path, code, get)
+    assert "did not resolve to 'Response'" in caught.value.message
+
+
+def test_env_as_an_argument_is_none_and_the_error_says_what_to_use(tmp_path: Path) -> None:
+    code = CLASS.format(handler="async def fetch(self, request, env, ctx): return Response(env.NAME)")
+    with pytest.raises(AttributeError) as caught:
+        run(tmp_path, code, get)
+    assert caught.value.__notes__ == [ENV_HINT]
+
+
+def test_vars_are_in_self_env_and_in_workers_env(tmp_path: Path) -> None:
+    code = """
+from workers import Response, WorkerEntrypoint, env
+
+class Default(WorkerEntrypoint):
+    async def fetch(self, request):
+        return Response(f"{self.env.NAME} {env.NAME} {self.env.JSON.a} {hasattr(self.env, 'OTHER')}")
+"""
+    made = run(tmp_path, code, text, vars={"NAME": "n", "JSON": {"a": 1}})[0]
+    assert made == "n n 1 False"
+
+
+def test_wait_until_goes_on_after_the_answer_and_its_failure_is_a_line(tmp_path: Path) -> None:
+    code = """
+import asyncio
+from workers import Response, WorkerEntrypoint
+
+class Default(WorkerEntrypoint):
+    async def fetch(self, request):
+        async def later():
+            await asyncio.sleep(0)
+            raise ValueError("too late")
+        self.ctx.waitUntil(later())
+        return Response("ok")
+"""
+
+    async def test(server: Server) -> str:
+        answer = await text(server)
+        while server.busy():
+            await asyncio.sleep(0)
+        return answer
+
+    answer, logged = run(tmp_path, code, test)
+    assert answer == "ok"
+    assert "ValueError: too late" in logged
+
+
+def test_a_wrong_signature_is_named_at_start_with_the_line_to_write(tmp_path: Path) -> None:
+    code = CLASS.format(handler="async def queue(self, batch): pass")
+    _, logged = run(tmp_path, code, _nothing)
+    assert "Default.queue takes 1 argument" in logged
+    assert "`async def queue(self, batch, env, ctx):`" in logged
+
+
+async def _nothing(server: Server) -> None:
+    return None
+
+
+def test_an_import_error_names_the_file_and_keeps_the_traceback_from_the_users_line_on(tmp_path: Path) -> None:
+    with pytest.raises(WorkerError, match=r"entry.py cannot be imported: ZeroDivisionError") as caught:
+        run(tmp_path, "1 / 0\n", _nothing)
+    assert caught.value.details.splitlines()[1].strip().startswith('File "')
+    assert "entry.py" in caught.value.details.splitlines()[1]
+
+
+def test_module_level_handlers_get_wrapped_values_and_a_line_at_start(tmp_path: Path) -> None:
+    code = """
+from workers import Response
+
+async def fetch(request, env):
+    return Response(f"{type(request).__name__} {env.NAME}")
+"""
+    answer, logged = run(tmp_path, code, text, vars={"NAME": "n"})
+    assert answer == "Request n"
+    assert "Cloudflare needs `class Default(WorkerEntrypoint)`" in logged
+
+
+def test_on_fetch_gets_raw_values_under_dates_that_allow_it(tmp_path: Path) -> None:
+    code = """
+from js import Response
+
+async def on_fetch(request, env, ctx):
+    return Response.new(f"{type(request).__name__} {ctx.constructor.name}")
+"""
+    answer, logged = run(tmp_path, code, text, LEGACY)
+    assert answer == "JsProxy ExecutionContext"
+    assert logged == ""
+
+
+def test_worker_code_sees_the_servers_clock_and_nobody_else_does(tmp_path: Path) -> None:
+    code = """
+import time
+from datetime import datetime
+import js
+from workers import Response, WorkerEntrypoint
+
+class Default(WorkerEntrypoint):
+    async def fetch(self, request):
+        return Response(f"{time.time():.0f} {datetime.now().timestamp():.0f} {js.Date.now()}")
+"""
+    import time
+
+    assert run(tmp_path, code, text)[0] == "1700000000 1700000000 1700000000000"
+    assert time.time() > 1_700_000_001
+
+
+def test_the_hosts_environment_does_not_leak(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_OF_THE_HOST", "x")
+    code = """
+import os
+from workers import Response, WorkerEntrypoint
+
+class Default(WorkerEntrypoint):
+    async def fetch(self, request):
+        return Response(",".join(sorted(os.environ)))
+"""
+    assert run(tmp_path, code, text)[0] == "HOME,PYTHONHASHSEED"
+
+
+TWO = """
+import helpers
+from workers import Response, WorkerEntrypoint
+
+class Default(WorkerEntrypoint):
+    async def fetch(self, request):
+        {line}
+
+    async def name(self):
+        return helpers.NAME
+"""
+
+
+def test_two_workers_may_both_have_entry_and_helpers(tmp_path: Path) -> None:
+    configs = []
+    for name, line in (("a", "return Response(helpers.NAME + await self.env.B.name())"), ("b", "pass")):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "helpers.py").write_text(f"NAME = {name!r}\n")
+        (folder / "entry.py").write_text(TWO.format(line=line))
+        sections = {"services": [{"binding": "B", "service": "b"}]}
+        configs.append(WorkerConfig(name=name, root=folder, main=folder / "entry.py", compat=MODERN, sections=sections))
+
+    async def serve() -> str:
+        server = Server(configs, state=tmp_path / "state", options=DevOptions(), clock=FakeClock(), log=Log("none"))
+        await server.start()
+        try:
+            return await text(server)
+        finally:
+            await server.stop()
+
+    assert asyncio.run(serve()) == "ab"
