@@ -22,15 +22,18 @@ ALLOWED = {
     "worker": {"clock", "config", "errors", "interop", "log"},
     "engines": {"clock", "config", "errors", "interop", "log", "storage", "worker"},
     "scheduler": {"clock", "engines"},
+    "line": set(),
+    "watch": {"clock"},
     "front": {"clock", "config", "engines", "errors", "interop", "log", "server", "storage", "worker"},
     "dashboard": {"clock", "engines", "log"},
     "server": {"clock", "config", "engines", "errors", "interop", "log", "scheduler", "storage", "worker"},
     "testing": {"clock", "config", "engines", "errors", "front", "interop", "log", "server", "storage", "worker"},
     "pytest_plugin": {"testing"},
     "runtime": {
-        "clock", "config", "dashboard", "engines", "errors", "front", "interop", "log", "server", "storage", "worker",
+        "clock", "config", "dashboard", "engines", "errors", "front", "interop", "line", "log", "server", "storage",
+        "worker",
     },
-    "supervisor": {"clock", "config", "errors", "front", "log", "runtime", "storage"},
+    "supervisor": {"clock", "config", "errors", "front", "line", "log", "runtime", "storage", "watch"},
     "cli": {"clock", "config", "engines", "errors", "interop", "log", "storage", "supervisor"},
 }  # fmt: skip
 

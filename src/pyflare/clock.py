@@ -6,9 +6,12 @@ Unix epoch, as floats. `SystemClock` is the machine's; `FakeClock` stands still 
 
 from __future__ import annotations
 
-import asyncio
+import os
 import time
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import asyncio
 
 
 class Clock(Protocol):
@@ -33,7 +36,9 @@ class SystemClock:
         if until is None:
             await event.wait()
             return
-        loop = asyncio.get_running_loop()
+        from asyncio import get_running_loop  # noqa: PLC0415  (the supervisor needs the time, and no loop)
+
+        loop = get_running_loop()
         # A sleep longer than a day is cut: a laptop may be suspended, and its loop's clock with it.
         timer = loop.call_later(min(max(until - self.now(), 0.0), 86_400.0), event.set)
         try:
@@ -65,3 +70,9 @@ class FakeClock:
 def monotonic() -> float:
     """Seconds of a clock that only goes forward, for measuring how long something took."""
     return time.perf_counter()
+
+
+def use_utc() -> None:
+    """From now on the process's local time is UTC, as on Cloudflare; `os.environ` does not show it."""
+    os.putenv("TZ", "UTC")
+    time.tzset()

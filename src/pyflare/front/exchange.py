@@ -44,6 +44,7 @@ class Exchange:
         "on_gone",
         "started",
         "started_at",
+        "status",
         "target",
         "task",
         "upgrades",
@@ -61,6 +62,7 @@ class Exchange:
         self.complete = False  # the whole request has arrived
         self.gone = False
         self.started = False  # the answer's head is written
+        self.status = 0  # of that answer
         self.started_at = 0.0  # of the loop's clock
         self.named = False  # the log said that nothing answers it
         self.on_gone: Callable[[], None] | None = None
@@ -193,7 +195,7 @@ class Exchange:
         self.connection.hand_to(successor)
 
     def _head(self, status: int, reason: str, headers: list[tuple[str, str]], length: int | None) -> bytes:
-        self.started = True
+        self.started, self.status = True, status
         if self.connection.hub.closing or not self.connection.keep_after(self):
             self.keep_alive = False
         lines = [f"HTTP/1.1 {status} {reason}"]

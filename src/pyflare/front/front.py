@@ -1,0 +1,127 @@
+"""Where a request comes in: control paths here, everything else to the worker.
+
+The hot path is `_serve`: no routing, no middleware, one coroutine from the parsed head to the written answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Protocol
+
+from pyflare.front.connection import Hub
+from pyflare.front.control import Control
+from pyflare.front.exchange import Exchange
+from pyflare.front.frames import FrameCache
+from pyflare.front.incoming import BadHost, Incoming, path_of
+from pyflare.front.outgoing import send
+from pyflare.front.pages import plain, server_error
+from pyflare.front.websocket import SocketProtocol, accept_headers
+from pyflare.interop import traces
+from pyflare.interop.web.request import Request
+from pyflare.interop.web.response import Response
+from pyflare.interop.web.status import status_text
+
+CONTROL = ("/cdn-cgi/", "/__scheduled")
+RELOADED = "The worker was reloaded while it answered this request. Please send it again."
+
+
+class Worker(Protocol):
+    """What the front asks of a server."""
+
+    async def fetch(self, request: Request) -> Response: ...
+
+
+class Front:
+    """The app of all HTTP connections. `broken` holds the traceback of code that could not be loaded."""
+
+    def __init__(
+        self, hub: Hub, incoming: Incoming, worker: Worker, control: Control, broken: str | None = None
+    ) -> None:
+        self.hub = hub
+        self.log = hub.log
+        self.broken = broken
+        self._incoming = incoming
+        self._worker = worker
+        self._control = control
+        self._frames = FrameCache()
+
+    async def __call__(self, exchange: Exchange) -> None:
+        try:
+            if exchange.target.startswith(CONTROL) and await self._control.answer(exchange):
+                self._note(exchange, exchange.status, status_text(exchange.status))
+                return
+            if self.broken is not None:
+                server_error(exchange, self.broken)
+                self._note(exchange, 500, "Internal Server Error")
+            else:
+                await self._serve(exchange)
+        except asyncio.CancelledError:
+            if not (exchange.gone or self.hub.expired):
+                raise
+            self._give_up(exchange)
+        except Exception as raised:
+            self._failed(exchange, raised)
+        finally:
+            self.hub.ended(exchange)
+
+    async def _serve(self, exchange: Exchange) -> None:
+        try:
+            request = self._incoming.request(exchange)
+        except BadHost:
+            plain(exchange, 400, "Bad Request", "Invalid Host header")
+            return
+        exchange.on_gone = lambda: self._gone(exchange, request)
+        response = await self._worker.fetch(request)
+        self._note(exchange, response.status, response.statusText)
+        if response._web_socket is not None:
+            self._couple(exchange, response)
+        else:
+            await send(exchange, response, request.cf.clientAcceptEncoding)
+
+    def _couple(self, exchange: Exchange, response: Response) -> None:
+        """Join the client's socket with the worker's."""
+        if not exchange.upgrades:
+            raise TypeError(
+                "Worker tried to return WebSocket in a response to a request which did not contain the header "
+                '"Upgrade: websocket".'
+            )
+        handshake = accept_headers(dict(exchange.headers))
+        if handshake is None:
+            response._web_socket.channel.drop()
+            plain(exchange, 426, "Upgrade Required", "Not a WebSocket handshake", [("sec-websocket-version", "13")])
+            return
+        own = [pair for pair in response.headers.pairs() if pair[0] not in ("connection", "upgrade")]
+        channel = response._web_socket.channel
+        exchange.upgrade(handshake + own, lambda transport: SocketProtocol(self.hub, transport, channel, self._frames))
+
+    # --- what can go wrong ------------------------------------------------------------------------------------------
+
+    def _gone(self, exchange: Exchange, request: Request) -> None:
+        """The client went away: the request's signal says so, the handler is cancelled, its waitUntil work is not."""
+        if request._signal is not None:
+            request._signal.abort_because("The client has disconnected")
+        if exchange.task is not None:
+            exchange.task.cancel()
+
+    def _give_up(self, exchange: Exchange) -> None:
+        if exchange.gone:
+            if not exchange.started:
+                self._note(exchange, 499, "Client Closed Request")
+        elif exchange.started:
+            exchange.abort()
+        else:
+            plain(exchange, 503, "Service Unavailable", RELOADED, [("retry-after", "0")])
+            self._note(exchange, 503, "Service Unavailable")
+
+    def _failed(self, exchange: Exchange, raised: Exception) -> None:
+        trace = traces.render(raised)
+        self.log.error(f"Uncaught {trace}")
+        if exchange.started:
+            exchange.abort()
+        elif not exchange.gone:
+            server_error(exchange, trace)
+            self._note(exchange, 500, "Internal Server Error")
+
+    def _note(self, exchange: Exchange, status: int, reason: str) -> None:
+        elapsed = (self.hub.loop.time() - exchange.started_at) * 1000
+        self.log.request(exchange.method, path_of(exchange.target), status, reason, elapsed)

@@ -1,0 +1,80 @@
+"""Who holds a state folder: an operating system's lock on `v3/pyflare/lock`, and `server.json` beside it for people and
+tools. The lock goes with the processes that hold the open file, so that a killed server leaves nothing behind."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pyflare.errors import StateInUse
+
+
+@dataclass(frozen=True)
+class Holder:
+    """`server.json`: how to reach the server that holds the folder. `token` authorises pyflare's own commands."""
+
+    pid: int
+    port: int | None = None
+    url: str | None = None
+    token: str | None = None
+
+
+class StateLock:
+    """Held from `take` until `release`, or until no process has its descriptor any more."""
+
+    def __init__(self, folder: Path, fd: int) -> None:
+        self.folder, self.fd = folder, fd
+
+    @classmethod
+    def take(cls, state: Path) -> StateLock:
+        """Lock the state folder `…/v3`; raises `StateInUse` with who has it."""
+        folder = state / "pyflare"
+        folder.mkdir(parents=True, exist_ok=True)
+        fd = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(fd)
+            holder = read_holder(state)
+            pid, port = (holder.pid, holder.port) if holder else (None, None)
+            raise StateInUse(state, pid, port) from None
+        return cls(folder, fd)
+
+    def announce(self, holder: Holder) -> None:
+        """Write `server.json`, for its owner only: it holds the token."""
+        fd = os.open(self.folder / "server.json.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(fd, "w") as file:
+            json.dump(asdict(holder), file)
+        os.replace(self.folder / "server.json.new", self.folder / "server.json")
+
+    def release(self) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.folder / "server.json")
+        os.close(self.fd)
+
+
+def read_holder(state: Path) -> Holder | None:
+    """Who says to hold the folder; None when nobody does. It may be a server that was killed: see `is_locked`."""
+    try:
+        return Holder(**json.loads((state / "pyflare" / "server.json").read_text()))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def is_locked(state: Path) -> bool:
+    """Whether a server holds the folder now."""
+    try:
+        fd = os.open(state / "pyflare" / "lock", os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
