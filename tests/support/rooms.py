@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import itertools
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -44,11 +44,10 @@ class Bench:
     dispatched: list[tuple[str, Event]] = field(default_factory=list)
     answers: dict[str, Any] = field(default_factory=dict)
     workers: list[str] = field(default_factory=lambda: ["w"])
+    numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))  # ids go on when a room is opened again
 
     @property
     def context(self) -> EngineContext:
-        numbers = itertools.count(1)
-
         async def dispatch(worker: str, event: Event) -> Any:
             self.dispatched.append((worker, event))
             answer = self.answers.get(worker)
@@ -61,7 +60,7 @@ class Bench:
             dispatch=dispatch,
             spawn=lambda work: asyncio.get_running_loop().create_task(work),
             poke=lambda: None,
-            new_id=lambda: f"{next(numbers):032x}",
+            new_id=lambda: f"{next(self.numbers):032x}",
             workers=lambda: self.workers,
         )
 

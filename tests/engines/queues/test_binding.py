@@ -6,7 +6,7 @@ import asyncio
 import datetime as dt
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -226,9 +226,6 @@ def test_a_send_inside_a_durable_object_waits_for_its_gate(new: Broker) -> None:
         def __init__(self, future: asyncio.Future[None]) -> None:
             self.future = future
 
-        def waits(self) -> asyncio.Future[None] | None:
-            return None
-
         def unconfirmed(self) -> asyncio.Future[None] | None:
             return self.future
 
@@ -238,7 +235,7 @@ def test_a_send_inside_a_durable_object_waits_for_its_gate(new: Broker) -> None:
     async def scene() -> list[int]:
         counts = []
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        scope.current.set(scope.Scope(Worker(), new.clock, lambda work: None, Gate(future)))
+        scope.current.set(scope.Scope(Worker(), new.clock, lambda work: None, cast(scope.Gate, Gate(future))))
         promise = new.env().send("x")
         counts.append(len(stored(new)))
         future.set_result(None)

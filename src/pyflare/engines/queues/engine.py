@@ -372,7 +372,7 @@ class Queues:
         self._ctx.poke()
 
     def _new_lease(self) -> int:
-        return int(self._ctx.new_id()[:15], 16)
+        return int(self._ctx.new_id()[-15:], 16)
 
 
 def check(configs: Mapping[str, QueuesConfig]) -> None:
