@@ -85,6 +85,9 @@ class BlobStore:
                 file.seek(start)
             return file.read(length)
 
+    def exists(self, blob_id: str) -> bool:
+        return os.path.exists(self._prefix + blob_id)
+
     def delete(self, blob_ids: Iterable[str]) -> None:
         """Remove blobs that no row names any more; one that cannot be removed is only a file too many."""
         for blob_id in blob_ids:

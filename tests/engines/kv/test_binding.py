@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pyflare.engines.kv.engine import Kv
 from pyflare.engines.kv.binding import KvNamespace
+from pyflare.engines.kv.engine import Kv
 from pyflare.interop.buffers import ArrayBuffer
 from pyflare.interop.errors import JsException
 from pyflare.interop.proxy import jsnull
@@ -361,6 +361,15 @@ def test_a_write_waits_for_the_commit_of_a_durable_object(kv: Any) -> None:
 
         def unconfirmed(self) -> asyncio.Future[None]:
             return self.commit
+
+        def hold(self, action: object) -> bool:
+            return False
+
+        def began(self, task: object) -> None:
+            return
+
+        def keep(self, channel: object) -> None:
+            return
 
     class Worker:
         compat = Compat("2026-08-01")

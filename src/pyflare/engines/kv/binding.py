@@ -82,7 +82,7 @@ class KvNamespace(JsProxy):
     def _get_with_metadata(self, key: str, kind: str, cache_ttl: int | None) -> JsObject:
         value = self._namespace.get(key, cache_ttl)
         found = jsnull if value is None else _as(kind, value)
-        return JsObject.make({"value": found, "metadata": _metadata(value), "cacheStatus": jsnull})  # type: ignore[no-any-return]
+        return JsObject.make({"value": found, "metadata": _metadata(value), "cacheStatus": jsnull})
 
     def _get_many(self, keys: Sequence[str], kind: str, cache_ttl: int | None, with_metadata: bool) -> JsMap:
         found: JsMap = JsMap.make()
@@ -110,7 +110,7 @@ class KvNamespace(JsProxy):
         result: dict[str, Any] = {"keys": JsArray.make(keys), "list_complete": page.cursor is None}
         if page.cursor is not None:
             result["cursor"] = page.cursor
-        return JsObject.make({**result, "cacheStatus": jsnull})  # type: ignore[no-any-return]
+        return JsObject.make({**result, "cacheStatus": jsnull})
 
 
 def _read_options(options: Any) -> tuple[str, int | None]:

@@ -1,0 +1,141 @@
+"""What R2's methods give: `R2Object`, `R2ObjectBody`, `R2Checksums`.
+
+developers.cloudflare.com/r2/api/workers/workers-api-reference. JavaScript knows the classes by the names that the
+runtime gives them: HeadResult, GetResult, Checksums.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from typing import Any, ClassVar
+
+from pyflare.engines.r2.digests import ALGORITHMS
+from pyflare.engines.r2.store import ObjectRow
+from pyflare.interop.buffers import ArrayBuffer
+from pyflare.interop.containers import JsDate
+from pyflare.interop.errors import type_error
+from pyflare.interop.promise import JsPromise
+from pyflare.interop.proxy import JsObject, JsProxy
+from pyflare.interop.web.blob import Blob
+from pyflare.interop.web.body import Body, WithBody
+from pyflare.interop.web.headers import Headers
+from pyflare.interop.web.readable import ReadableStream
+from pyflare.storage.pieces import Pieces
+
+# R2's name -> the header it becomes
+HTTP_METADATA = {
+    "contentType": "content-type",
+    "contentLanguage": "content-language",
+    "contentDisposition": "content-disposition",
+    "contentEncoding": "content-encoding",
+    "cacheControl": "cache-control",
+}
+STORAGE_CLASS = "Standard"
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
+
+class Checksums(JsProxy):
+    js_name: ClassVar[str] = "Checksums"
+
+    def __init__(self, digests: dict[str, str]) -> None:
+        self._digests = digests
+        for name in ALGORITHMS:
+            digest = digests.get(name)
+            setattr(self, name, None if digest is None else ArrayBuffer.make(bytes.fromhex(digest)))
+
+    def toJSON(self) -> JsObject:
+        return JsObject.make({name: self._digests.get(name) for name in ALGORITHMS})
+
+
+class HeadResult(JsProxy):
+    js_name: ClassVar[str] = "HeadResult"
+
+    def __init__(self, row: ObjectRow, start: int, length: int, metadata: bool = True, custom: bool = True) -> None:
+        """`metadata` and `custom`: whether the two kinds of metadata are shown."""
+        self.key = row.key
+        self.version = row.version
+        self.size = row.size
+        self.etag = row.etag
+        self.httpEtag = f'"{row.etag}"'
+        self.uploaded = JsDate.make(float(row.uploaded))
+        self.storageClass = STORAGE_CLASS
+        self.ssecKeyMd5 = None
+        self.range = JsObject.make({"offset": start, "length": length, "suffix": None})
+        self._http: dict[str, Any] = json.loads(row.http_metadata) if metadata else {}
+        self.httpMetadata = _http_metadata(self._http)
+        self.customMetadata = JsObject.make(json.loads(row.custom_metadata) if custom else {})
+        self.checksums = Checksums.make(digests_of(row))
+
+    def writeHttpMetadata(self, headers: Any = None) -> None:
+        if not isinstance(headers, Headers):
+            raise type_error(
+                "Failed to execute 'writeHttpMetadata' on 'R2Object': parameter 1 is not of type 'Headers'."
+            )
+        for name, value in http_headers(self._http):
+            headers.set(name, value)
+
+
+class GetResult(HeadResult):
+    js_name: ClassVar[str] = "GetResult"
+
+    def __init__(self, row: ObjectRow, start: int, length: int, pieces: Pieces, small: bytes | None) -> None:
+        """`small`: all of the body, when it is not more than a piece."""
+        super().__init__(row, start, length)
+        body = Body(native=pieces, length=length) if small is None else Body.make(small)
+        self._reader: WithBody = WithBody.make()
+        self._reader._body = body
+        content_type = self._http.get("contentType")
+        self._reader.headers = Headers.make([] if content_type is None else [("content-type", content_type)])
+
+    @property
+    def body(self) -> ReadableStream:
+        stream: ReadableStream = self._reader.body
+        return stream
+
+    @property
+    def bodyUsed(self) -> bool:
+        return self._reader.bodyUsed
+
+    def text(self) -> JsPromise:
+        return self._reader.text()
+
+    def json(self) -> JsPromise:
+        return self._reader.json()
+
+    def arrayBuffer(self) -> JsPromise:
+        return self._reader.arrayBuffer()
+
+    def bytes(self) -> JsPromise:
+        return self._reader.bytes()
+
+    def blob(self) -> JsPromise:
+        # The type as it was stored, not as a header would have it.
+        kind = self._http.get("contentType") or ""
+        return self._reader._whole(lambda data: Blob.make(data, kind))
+
+
+def digests_of(row: ObjectRow) -> dict[str, str]:
+    """The checksums of an object; an object of parts has none."""
+    own = {} if "-" in row.etag else {"md5": row.etag}
+    return {**own, **json.loads(row.checksums)}
+
+
+def _http_metadata(stored: dict[str, Any]) -> JsObject:
+    fields: dict[str, Any] = {name: stored.get(name) for name in HTTP_METADATA}
+    expiry = stored.get("cacheExpiry")
+    fields["cacheExpiry"] = None if expiry is None else JsDate.make(float(expiry))
+    return JsObject.make(fields)
+
+
+def http_headers(stored: dict[str, Any]) -> list[tuple[str, str]]:
+    """The headers of an answer that carries an object with this metadata."""
+    pairs = [(header, str(stored[name])) for name, header in HTTP_METADATA.items() if stored.get(name) is not None]
+    if stored.get("cacheExpiry") is not None:
+        pairs.append(("expires", http_date(int(stored["cacheExpiry"]))))
+    return pairs
+
+
+def http_date(milliseconds: int) -> str:
+    moment = EPOCH + dt.timedelta(milliseconds=milliseconds)
+    return moment.strftime("%a, %d %b %Y %H:%M:%S GMT")
