@@ -14,9 +14,12 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine
+import sys
+from collections.abc import Awaitable, Callable
 from contextvars import Context
 from functools import partial
+from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from pyflare.engines.durable_objects.alarms import Alarm
@@ -24,15 +27,17 @@ from pyflare.engines.durable_objects.config import BLOCK_CONCURRENCY_SECONDS
 from pyflare.engines.durable_objects.gates import Gate, Section
 from pyflare.engines.durable_objects.sockets import Sockets
 from pyflare.engines.durable_objects.state import DurableObjectState
-from pyflare.engines.durable_objects.store import ObjectStore
+from pyflare.engines.durable_objects.store import ConstraintViolation, ObjectStore
 from pyflare.interop import scope, traces
 from pyflare.interop.errors import JsException, error, type_error
 from pyflare.interop.promise import JsPromise, start
+from pyflare.interop.proxy import JsObject
 from pyflare.interop.rpc import remote
+from pyflare.interop.web.websocket import Channel, WebSocket
 from pyflare.worker.event import Enter
 
 if TYPE_CHECKING:
-    from pyflare.engines.durable_objects.namespace import Namespace
+    from pyflare.engines.durable_objects.place import Place
 
 Work = Callable[[Any], Awaitable[Any]]  # gets the user's object
 
@@ -57,12 +62,13 @@ class Terminated(BaseException):
 class Actor:
     """One object of a class, awake or not."""
 
-    __slots__ = ("broken", "id", "instance", "name", "namespace", "retired", "sockets")
+    __slots__ = ("broken", "facet_path", "id", "instance", "name", "place", "retired", "sockets")
 
-    def __init__(self, namespace: Namespace, id: str, name: str | None) -> None:
-        self.namespace = namespace
+    def __init__(self, place: Place, id: str, name: str | None, facet_path: tuple[str, ...] = ()) -> None:
+        self.place = place
         self.id = id
         self.name = name
+        self.facet_path = facet_path  # names from the root down; empty for an object of a namespace
         self.instance: Instance | None = None
         self.sockets = Sockets(self)
         self.broken: JsException | None = None
@@ -71,7 +77,7 @@ class Actor:
     @property
     def label(self) -> str:
         """For messages: `Room(lobby)`."""
-        return f"{self.namespace.class_name}({self.name or self.id[:8]})"
+        return f"{self.place.class_name}({self.name or self.id[:8]})"
 
     async def run(self, work: Work, what: str) -> Any:
         """Deliver an event, in a task of its own; what `work` gives, after the writes of that turn are committed."""
@@ -81,7 +87,7 @@ class Actor:
         task = asyncio.current_task()
         assert task is not None
         instance.events[task] = what
-        self.namespace.rests.pop(self, None)
+        self.place.wakes(self)
         try:
             return await self._deliver(instance, work, what)
         except BaseException as raised:
@@ -94,16 +100,17 @@ class Actor:
             instance.rest()
 
     async def _deliver(self, instance: Instance, work: Work, what: str) -> Any:
-        namespace = self.namespace
+        place = self.place
         event = Enter(
-            namespace.class_name,
+            place.class_name,
             partial(instance.enter, work),
             instance.gate,
-            f"{namespace.class_name}.{what}",
+            f"{place.class_name}.{what}",
             instance.wait_until,
+            counts=False,
         )
         try:
-            return await namespace.dispatch(namespace.worker, event)
+            return await place.dispatch(place.worker, event)
         finally:
             confirmed = instance.gate.unconfirmed()
             if confirmed is not None:
@@ -128,9 +135,9 @@ class Actor:
         """Forget this object: roll back, fail what is in flight, drop its sockets."""
         if self.broken is not None:
             return
-        reason.durableObjectReset = True
+        reason.__dict__["durableObjectReset"] = True
         self.broken = reason
-        self.namespace.forget(self)
+        self.place.forget(self)
         instance, self.instance = self.instance, None
         if instance is not None:
             instance.end(reason)
@@ -148,9 +155,7 @@ class Actor:
             return True
         self.instance = None
         instance.end(error(FREED))
-        self.sockets.hibernate()
-        self.namespace.rests.pop(self, None)
-        self.namespace.asleep(self)
+        self.place.sleeps(self)
         return True
 
 
@@ -164,20 +169,24 @@ class Instance:
         self.dead = False
         self.events: dict[asyncio.Task[Any], str] = {}
         self.background: set[asyncio.Future[Any]] = set()
-        self.faces: dict[Any, Any] = {}  # socket -> the WebSocket that stands for it in this life
+        self.faces: dict[Channel, WebSocket] = {}  # what stands for a socket in this life
+        self.retry_alarm = True  # False: `abort(…, retryAlarm=False)`
         self.constructing = False
-        self._store: ObjectStore | None = None
+        self.facets: dict[str, Actor] = {}
+        self.store = ObjectStore(actor.place.path(actor), sqlite=actor.place.sqlite, durability=actor.place.durability)
+        self.store.on_dirty = self._wrote
         self._alarm: Alarm | None = None
 
     @property
     def idle(self) -> bool:
-        gate = self.gate
-        return not (self.events or self.background or gate.tasks or gate.accepted)
+        if self.events or self.background or not self.gate.idle:
+            return False
+        return all(facet.instance is None or facet.instance.idle for facet in self.facets.values())
 
     def rest(self) -> None:
         """Called when something ended: an instance at rest may fall asleep from now on."""
         if not self.events and not self.background and not self.dead:
-            self.actor.namespace.rested(self.actor)
+            self.actor.place.rests(self.actor)
 
     # --- events ---------------------------------------------------------------------------------------------------
 
@@ -218,7 +227,7 @@ class Instance:
             if reason is not None:
                 self.actor.break_(error(reason))
             else:
-                self.actor.namespace.log.error(f"Uncaught (in waitUntil)\n{traces.render(raised)}")
+                self.actor.place.log.error(f"Uncaught (in waitUntil)\n{traces.render(raised)}")
         self.rest()
 
     # --- critical sections ----------------------------------------------------------------------------------------
@@ -233,7 +242,7 @@ class Instance:
 
     def _section(self, body: Callable[[], Any], failed: Callable[[BaseException], None] | None) -> JsPromise:
         section = self.gate.begin()
-        deadlines = self.actor.namespace.deadlines
+        deadlines = self.actor.place.deadlines
         section.deadline = deadlines.add(BLOCK_CONCURRENCY_SECONDS, self._blocked_too_long)
         return start(self._in_section(section, body, failed), section.context())
 
@@ -252,7 +261,7 @@ class Instance:
                 failed(raised)
             raise
         finally:
-            self.actor.namespace.deadlines.discard(section.deadline)
+            self.actor.place.deadlines.discard(section.deadline)
             if not self.dead:
                 self.gate.finish(section)
 
@@ -262,23 +271,34 @@ class Instance:
     def _blocked_too_long(self) -> None:
         self.actor.break_(error(BLOCKED_TOO_LONG))
 
-    # --- storage --------------------------------------------------------------------------------------------------
+    # --- for `ctx` ------------------------------------------------------------------------------------------------
 
-    @property
-    def store(self) -> ObjectStore:
-        """The object's file, opened when it is first needed."""
-        if self._store is None:
-            if self.dead:
-                raise self.why()
-            namespace = self.actor.namespace
-            self._store = ObjectStore(
-                namespace.path(self.actor.id),
-                sqlite=namespace.sqlite,
-                durability=namespace.durability,
-                now=namespace.clock.now,
-            )
-            self._store.on_dirty = self._wrote
-        return self._store
+    def abort(self, reason: str | None, retry_alarm: bool = True) -> None:
+        """`ctx.abort()`: the object is reset; code of its own that called goes no further."""
+        if self.dead:
+            return
+        if not retry_alarm:
+            self.retry_alarm = False
+        self.actor.break_(error(reason or ABORTED))
+        if asyncio.current_task() is not None:
+            raise Terminated
+
+    def face(self, channel: Channel) -> WebSocket:
+        """The same Python object for the same socket, as long as the instance lives."""
+        found = self.faces.get(channel)
+        if found is None:
+            found = self.faces[channel] = WebSocket.make(channel)
+        return found
+
+    def exports(self) -> Any:
+        running = scope.current.get()
+        return running.worker.loopback() if running is not None else JsObject.make()
+
+    def hint(self, topic: str, text: str) -> None:
+        """What Cloudflare does and surprises: said once, with the line of the worker."""
+        self.actor.place.log.once("warn", f"{topic} {text}", f"{user_line()}{text}")
+
+    # --- storage --------------------------------------------------------------------------------------------------
 
     def _wrote(self) -> None:
         """The first write of a turn: its commit follows when control returns to the loop."""
@@ -287,12 +307,11 @@ class Instance:
 
     def commit(self) -> None:
         """Commit what the turn wrote, then let out what waited for it. A failure resets the object."""
-        store = self._store
-        if self.dead or store is None or not self.gate.dirty:
+        if self.dead or not self.gate.dirty:
             return
         try:
             self.before_commit()
-            store.commit()
+            self.store.commit()
         except Exception as raised:
             self.actor.break_(_commit_failed(raised))
             return
@@ -305,13 +324,15 @@ class Instance:
 
     def after_commit(self) -> None:
         if self._alarm is not None and self._alarm.after_commit():
-            self.actor.namespace.alarm_changed(self.actor.id)
+            self.actor.place.alarm_changed()
 
     @property
     def alarm(self) -> Alarm:
         if self._alarm is None:
-            actor = self.actor
-            self._alarm = Alarm(self.store, actor.namespace.alarms, actor.id, actor.name)
+            actor, index = self.actor, self.actor.place.alarms
+            if index is None:
+                raise error("A facet has no alarm.")
+            self._alarm = Alarm(self.store, index, actor.id, actor.name)
         return self._alarm
 
     def get_alarm(self) -> int | None:
@@ -322,7 +343,7 @@ class Instance:
         """None deletes it. TypeError for a time before 1970 or a class without a handler."""
         if ms is not None and not self.constructing and self.object is not None and not has_alarm(self.object):
             raise type_error(NO_ALARM_HANDLER)
-        self.alarm.set(ms, self.actor.namespace.clock.now())
+        self.alarm.set(ms, self.actor.place.clock.now())
 
     # --- the end --------------------------------------------------------------------------------------------------
 
@@ -338,16 +359,14 @@ class Instance:
             if task is not current:
                 task.cancel()
         for section in self.gate.sections():
-            self.actor.namespace.deadlines.discard(section.deadline)
+            self.actor.place.deadlines.discard(section.deadline)
         self.gate.die(reason)
         self.faces.clear()
-        if self._store is not None:
-            if self._store.in_transaction:
-                self._store.rollback()
-            self._store.close()
-        for channel in list(self.gate.accepted):
-            channel.drop()
-        self.gate.accepted.clear()
+        facets, self.facets = self.facets, {}
+        for facet in facets.values():
+            facet.break_(error(FREED))
+        self.store.close()
+        self.gate.drop()
 
 
 def abort_reason(raised: BaseException) -> str | None:
@@ -365,12 +384,12 @@ def has_alarm(target: Any) -> bool:
 def _again(reason: JsException) -> JsException:
     """Each caller gets an exception of its own: raising one twice would mix up tracebacks."""
     made: JsException = JsException.make(reason.message, reason.name)
-    made.durableObjectReset = True
+    made.__dict__["durableObjectReset"] = True
     return made
 
 
 def _commit_failed(raised: Exception) -> JsException:
-    if "constraint" in type(raised).__name__.lower():
+    if isinstance(raised, ConstraintViolation):
         return error(f"{CONSTRAINTS_VIOLATED}{raised}")
     return error(f"Durable Object storage operation failed and the object was reset: {raised}")
 
@@ -379,14 +398,17 @@ async def _awaited(work: Awaitable[Any]) -> Any:
     return await work
 
 
+def user_line() -> str:
+    """`entry.py:12: `, the line of the worker's code that runs now; empty when none does."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and traces.is_inner(frame.f_code.co_filename):
+        frame = frame.f_back
+    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}: " if frame is not None else ""
+
+
 def _has_loop() -> bool:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return False
     return True
-
-
-def outside(work: Coroutine[Any, Any, Any]) -> JsPromise:
-    """A promise of work that belongs to no event: neither the caller's gate nor its end holds it up."""
-    return start(work, Context())

@@ -29,7 +29,7 @@ ALARM_FIRST_RETRY_SECONDS = 2.0
 ALARM_JITTER = 0.25
 
 # api/actor.c++; a hint has no effect on one machine.
-LOCATION_HINTS = frozenset("wnam enam sam weur eeur apac apac-ne apac-se oc afr me".split())
+LOCATION_HINTS = frozenset(("wnam", "enam", "sam", "weur", "eeur", "apac", "apac-ne", "apac-se", "oc", "afr", "me"))
 JURISDICTIONS = ("eu", "fedramp", "fedramp-high", "us")
 
 

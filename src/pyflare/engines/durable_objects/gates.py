@@ -90,7 +90,7 @@ class Gate:
         self._confirmed: Waiting | None = None
         self._held: list[Callable[[], None]] = []
         self.tasks: set[asyncio.Task[Any]] = set()  # of user code; told by the portal
-        self.accepted: set[Any] = set()  # sockets of `accept()` that are open
+        self._kept: list[Any] = []
 
     # --- input ----------------------------------------------------------------------------------------------------
 
@@ -188,6 +188,21 @@ class Gate:
         """User code made a task: the object is not idle before it is done."""
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
+
+    def keep(self, channel: Any) -> None:
+        """The object called `accept()` on this end of a WebSocket: it stays awake while that is open."""
+        self._kept.append(channel)
+
+    @property
+    def idle(self) -> bool:
+        self._kept = [channel for channel in self._kept if not channel.over]
+        return not (self.tasks or self._kept or self._level.inside is not None)
+
+    def drop(self) -> None:
+        """End what `keep` was told of, abnormally."""
+        kept, self._kept = self._kept, []
+        for channel in kept:
+            channel.drop()
 
     def die(self, reason: BaseException) -> None:
         """The instance is gone: what has not left stays, nothing of it goes on."""

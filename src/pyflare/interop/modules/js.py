@@ -45,6 +45,7 @@ _PLACES = {
     ),
     "web.timers": ("clearInterval", "clearTimeout", "queueMicrotask", "scheduler", "setInterval", "setTimeout"),
     "web.url": ("URL", "URLSearchParams"),
+    "web.auto_response": ("WebSocketRequestResponsePair",),
     "web.websocket": ("WebSocket", "WebSocketPair"),
 }  # fmt: skip
 
