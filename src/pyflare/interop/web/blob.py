@@ -22,7 +22,7 @@ class Blob(JsProxy):
 
     @classmethod
     def construct(cls, parts: Any = None, settings: Any = None) -> Blob:
-        return cls.make(join_parts(parts, cls.js_name), clean_type(get(settings, "type")))  # type: ignore[no-any-return]
+        return cls.make(join_parts(parts, cls.js_name), clean_type(get(settings, "type")))
 
     def js_properties(self) -> dict[str, Any]:
         return {}
@@ -51,7 +51,7 @@ class Blob(JsProxy):
 
     def slice(self, start: Any = None, end: Any = None, type: Any = None) -> Blob:
         first, last, _ = slice(integer(start), None if is_nullish(end) else integer(end)).indices(len(self._data))
-        return Blob.make(self._data[first : max(first, last)], clean_type(type))  # type: ignore[no-any-return]
+        return Blob.make(self._data[first : max(first, last)], clean_type(type))
 
     def stream(self) -> ReadableStream:
         return ReadableStream.of_bytes(self._data)
@@ -65,11 +65,11 @@ class File(Blob):
         self._last_modified = JsDate.now() if last_modified is None else last_modified
 
     @classmethod
-    def construct(cls, parts: Any = None, name: Any = None, settings: Any = None) -> File:
+    def construct(cls, parts: Any = None, name: Any = None, settings: Any = None) -> File:  # type: ignore[override]
         when = get(settings, "lastModified")
         modified = None if is_nullish(when) else integer(when)
         data = join_parts(parts, cls.js_name)
-        return cls.make(data, to_text(name), clean_type(get(settings, "type")), modified)  # type: ignore[no-any-return]
+        return cls.make(data, to_text(name), clean_type(get(settings, "type")), modified)
 
     @property
     def name(self) -> str:

@@ -109,6 +109,17 @@ class Body:
         data = self.take()
         return Body(data, native=None if data is not None else self.rest(), length=self.length)
 
+    async def discard(self) -> None:
+        """Nobody wants the body: let its source go."""
+        close = getattr(self._native, "aclose", None)
+        if close is not None and not self.used:
+            self._taken = True
+            await close()
+
+    def again(self) -> Body | None:
+        """The same body once more, though this one was used; None when it came from a stream."""
+        return None if self._data is None else Body(self._data, length=self.length)
+
     def copy(self) -> Body:
         """A second body with the same content; this one stays readable."""
         if self.used:
@@ -181,14 +192,14 @@ class WithBody(JsProxy):
     def arrayBuffer(self) -> JsPromise:
         return self._whole(ArrayBuffer.make)
 
-    def bytes(self) -> JsPromise:
-        return self._whole(byte_array)
-
     def blob(self) -> JsPromise:
         return self._whole(lambda data: Blob.make(data, _media_type(self.headers)))
 
     def formData(self) -> JsPromise:
         return self._whole(lambda data: parse_form(data, self.headers.first("content-type")))
+
+    def _bytes(self) -> JsPromise:
+        return self._whole(byte_array)
 
     def _whole(self, convert: Callable[[bytes], Any]) -> JsPromise:
         """A promise of the body, converted."""
@@ -216,3 +227,7 @@ def _media_type(headers: Headers) -> str:
     kind, *parameters = (headers.first("content-type") or "").split(";")
     split = [parameter.strip().partition("=") for parameter in parameters]
     return ";".join([kind.strip().lower(), *(f"{name.lower()}={value}" for name, _, value in split if name)])
+
+
+# Named so only now: within the class, `bytes` is the type.
+WithBody.bytes = WithBody._bytes  # type: ignore[attr-defined]

@@ -10,7 +10,7 @@ from pyflare.interop.containers import to_text
 
 def byte_array(data: bytes | bytearray) -> Uint8Array:
     """A Uint8Array of `data`, which is not copied before somebody writes into it."""
-    return Uint8Array.make(ArrayBuffer.make(data))  # type: ignore[no-any-return]
+    return Uint8Array.make(ArrayBuffer.make(data))
 
 
 def utf8(text: str) -> bytes:

@@ -51,6 +51,12 @@ def fulfil(promise: JsPromise, value: Any = None) -> None:
         promise._settle(FULFILLED, value)
 
 
+def when_failed(promise: JsPromise | None, then: Callable[[Any], None]) -> None:
+    """Call `then(reason)` if `promise` is rejected."""
+    if promise is not None:
+        promise._when_settled(lambda: None if promise._state is not REJECTED else then(reason_of(promise)))
+
+
 def settled(promise: JsPromise | None, then: Callable[[Any], None]) -> None:
     """Call `then(reason)` when `promise` is rejected, `then(None)` when it is fulfilled (or there is none)."""
     if promise is None:

@@ -68,7 +68,7 @@ class CompressionStream(TransformStream):
 
     @classmethod
     def construct(cls, form: Any = None, *_: Any) -> CompressionStream:
-        return cls.make(Compressor(form))  # type: ignore[no-any-return]
+        return cls.make(Compressor(form))
 
 
 class DecompressionStream(TransformStream):
@@ -76,7 +76,7 @@ class DecompressionStream(TransformStream):
 
     @classmethod
     def construct(cls, form: Any = None, *_: Any) -> DecompressionStream:
-        return cls.make(Decompressor(form))  # type: ignore[no-any-return]
+        return cls.make(Decompressor(form))
 
 
 class Encoder(Identity):
@@ -90,7 +90,7 @@ class TextEncoderStream(TransformStream):
 
     @classmethod
     def construct(cls, *_: Any) -> TextEncoderStream:
-        return cls.make(Encoder())  # type: ignore[no-any-return]
+        return cls.make(Encoder())
 
 
 class Decoder(Identity):
@@ -110,14 +110,11 @@ class Decoder(Identity):
 
 class TextDecoderStream(TransformStream):
     js_name: ClassVar[str] = "TextDecoderStream"
+    encoding: str
 
     @classmethod
     def construct(cls, label: Any = None, settings: Any = None, *_: Any) -> TextDecoderStream:
         decoder = TextDecoder.construct() if is_nullish(label) else TextDecoder.construct(label, settings)
-        stream: TextDecoderStream = cls.make(Decoder(decoder))
-        stream._decoder = decoder
+        stream = cls.make(Decoder(decoder))
+        stream.encoding = decoder.encoding
         return stream
-
-    @property
-    def encoding(self) -> str:
-        return str(self._decoder.encoding)

@@ -10,11 +10,10 @@ import traceback
 from typing import Any, ClassVar
 
 from pyflare.clock import monotonic
-from pyflare.interop import scope
+from pyflare.interop import scope, traces
 from pyflare.interop.containers import to_text
-from pyflare.interop.errors import JsException
 from pyflare.interop.proxy import JsProxy
-from pyflare.interop.web.inspect import format_values, inspect_value
+from pyflare.interop.web.console_format import format_values, inspect_value
 
 
 def write(level: str, text: str) -> None:
@@ -30,11 +29,8 @@ def write(level: str, text: str) -> None:
 
 def report(raised: Any) -> None:
     """An exception that nobody can catch: of a timer, of a listener."""
-    if isinstance(raised, BaseException) and not (isinstance(raised, JsException) and raised.__traceback__ is None):
-        text = "".join(traceback.format_exception(raised)).rstrip()
-    else:
-        text = to_text(raised)
-    write("error", f"Uncaught {text}")
+    thrown = isinstance(raised, BaseException) and raised.__traceback__ is not None
+    write("error", f"Uncaught {traces.render(raised) if thrown else to_text(raised)}")
 
 
 class Console(JsProxy):
@@ -114,3 +110,6 @@ class Console(JsProxy):
     def timeEnd(self, label: Any = "default") -> None:
         self.timeLog(label)
         self._started.pop(to_text(label), None)
+
+
+console: Console = Console.make()

@@ -11,7 +11,7 @@ from pyflare.interop.convert import unwrap
 from pyflare.interop.errors import dom_exception, type_error
 from pyflare.interop.promise import start
 from pyflare.interop.proxy import JsProxy, get, is_nullish, jsnull, options
-from pyflare.interop.web.callback import settled
+from pyflare.interop.web.callback import when_failed
 from pyflare.interop.web.console import report
 
 
@@ -144,7 +144,7 @@ class EventTarget(JsProxy):
 
     @classmethod
     def construct(cls, *_: Any) -> EventTarget:
-        return cls.make()  # type: ignore[no-any-return]
+        return cls.make()
 
     def js_properties(self) -> dict[str, Any]:
         return {}
@@ -164,7 +164,7 @@ class EventTarget(JsProxy):
         once = bool(get(settings, "once", False)) if not isinstance(settings, bool) else False
         listener = Listener(callback, once)
         known.append(listener)
-        signal = None if isinstance(settings, bool) else get(settings, "signal")
+        signal: Any = None if isinstance(settings, bool) else get(settings, "signal")
         if not is_nullish(signal):
             signal.when_aborted(lambda _: self.removeEventListener(type, callback))
 
@@ -215,7 +215,7 @@ def _start(result: Any) -> None:
     """An async listener goes on by itself; what it raises is reported."""
     if inspect.isawaitable(result):
         promise = start(_wait(result))
-        settled(promise, lambda reason: reason is not None and report(reason))
+        when_failed(promise, report)
 
 
 async def _wait(result: Any) -> Any:

@@ -43,7 +43,7 @@ class FormData(JsProxy):
 
     @classmethod
     def construct(cls, *_: Any) -> FormData:
-        return cls.make()  # type: ignore[no-any-return]
+        return cls.make()
 
     def js_properties(self) -> dict[str, Any]:
         return {}
@@ -64,7 +64,7 @@ class FormData(JsProxy):
 
     def getAll(self, name: Any) -> JsArray:
         wanted = to_text(name)
-        return JsArray.make([value for known, value in self._entries if known == wanted])  # type: ignore[no-any-return]
+        return JsArray.make([value for known, value in self._entries if known == wanted])
 
     def has(self, name: Any) -> bool:
         wanted = to_text(name)
@@ -83,13 +83,13 @@ class FormData(JsProxy):
         self._entries[:] = [entry for entry in self._entries if entry[0] != wanted]
 
     def keys(self) -> JsIterator:
-        return JsIterator.make([name for name, _ in self._entries])  # type: ignore[no-any-return]
+        return JsIterator.make([name for name, _ in self._entries])
 
     def values(self) -> JsIterator:
-        return JsIterator.make([value for _, value in self._entries])  # type: ignore[no-any-return]
+        return JsIterator.make([value for _, value in self._entries])
 
     def entries(self) -> JsIterator:
-        return JsIterator.make(self)  # type: ignore[no-any-return]
+        return JsIterator.make(self)
 
     def forEach(self, callback: Callable[..., Any], _this: Any = None) -> None:
         for name, value in list(self._entries):
@@ -143,13 +143,13 @@ def parse_form(data: bytes, content_type: str | None) -> FormData:
         raise type_error(NO_TYPE)
     kind, parameters = parse_options_header(content_type)
     if kind == b"application/x-www-form-urlencoded":
-        return FormData.make(list(decode_form(decode_utf8(data))))  # type: ignore[no-any-return]
+        return FormData.make(list(decode_form(decode_utf8(data))))
     if kind != b"multipart/form-data":
         raise type_error(WRONG_TYPE)
     boundary = parameters.get(b"boundary")
     if not boundary:
         raise type_error(NO_BOUNDARY)
-    return FormData.make(_parse_multipart(data, boundary))  # type: ignore[no-any-return]
+    return FormData.make(_parse_multipart(data, boundary))
 
 
 def _parse_multipart(data: bytes, boundary: bytes) -> list[Entry]:

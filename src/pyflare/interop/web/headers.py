@@ -116,7 +116,7 @@ class Headers(JsProxy):
         value = self.get(name)
         if value is jsnull:
             raise KeyError(name)
-        return value  # type: ignore[no-any-return]
+        return str(value)
 
     def __setitem__(self, name: Any, value: Any) -> None:
         self.set(name, value)
@@ -141,7 +141,7 @@ class Headers(JsProxy):
         return self.getSetCookie()
 
     def getSetCookie(self) -> JsArray:
-        return JsArray.make([value for name, value in self.pairs() if name == "set-cookie"])  # type: ignore[no-any-return]
+        return JsArray.make([value for name, value in self.pairs() if name == "set-cookie"])
 
     def has(self, name: Any) -> bool:
         wanted = lower_name(to_text(name))
@@ -171,13 +171,13 @@ class Headers(JsProxy):
             callback(value, name, self)
 
     def keys(self) -> JsIterator:
-        return JsIterator.make([name for name, _ in self.combined()])  # type: ignore[no-any-return]
+        return JsIterator.make([name for name, _ in self.combined()])
 
     def values(self) -> JsIterator:
-        return JsIterator.make([value for _, value in self.combined()])  # type: ignore[no-any-return]
+        return JsIterator.make([value for _, value in self.combined()])
 
     def entries(self) -> JsIterator:
-        return JsIterator.make(self)  # type: ignore[no-any-return]
+        return JsIterator.make(self)
 
 
 def _by_name(pair: tuple[str, str]) -> str:

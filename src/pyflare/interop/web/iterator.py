@@ -28,11 +28,11 @@ class JsIterator(JsProxy):
 
     def next(self) -> JsObject:
         for value in self._items:
-            return JsObject.make({"done": False, "value": value})  # type: ignore[no-any-return]
-        return JsObject.make({"done": True, "value": None})  # type: ignore[no-any-return]
+            return JsObject.make({"done": False, "value": value})
+        return JsObject.make({"done": True, "value": None})
 
     def toArray(self) -> JsArray:
-        return JsArray.make(list(self._items))  # type: ignore[no-any-return]
+        return JsArray.make(list(self._items))
 
 
 def pair_array(name: Any, value: Any) -> JsArray:

@@ -248,7 +248,7 @@ class ReadableStream(JsProxy):
     def tee(self) -> JsArray:
         from pyflare.interop.web.tee import tee  # noqa: PLC0415  (branches are streams)
 
-        return JsArray.make(list(tee(self)))  # type: ignore[no-any-return]
+        return JsArray.make(list(tee(self)))
 
     @options
     def pipeTo(self, destination: Any, settings: Any = None) -> JsPromise:
@@ -272,7 +272,7 @@ class ReadableStream(JsProxy):
 
 
 def _result(value: Any, done: bool = False) -> JsObject:
-    return JsObject.make({"done": done, "value": value})  # type: ignore[no-any-return]
+    return JsObject.make({"done": done, "value": value})
 
 
 class Controller(JsProxy):

@@ -88,7 +88,7 @@ class BYOBReader(DefaultReader):
         buffer = ArrayBuffer.make(bytearray(view.byteLength))
         buffer.writable()[: len(fitting)] = fitting
         filled = type(view).make(buffer, 0, len(fitting) // view.size)
-        return JsObject.make({"done": not fitting, "value": filled})  # type: ignore[no-any-return]
+        return JsObject.make({"done": not fitting, "value": filled})
 
 
 class StreamIterator(JsProxy):

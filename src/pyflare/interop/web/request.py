@@ -14,7 +14,8 @@ from pyflare.interop.web.abort import AbortSignal
 from pyflare.interop.web.body import Body, WithBody, extract
 from pyflare.interop.web.headers import Headers
 from pyflare.interop.web.init import reader
-from pyflare.interop.web.url import normalize
+from pyflare.interop.web.status import REDIRECT_STATUSES
+from pyflare.interop.web.url import normalize, origin_of, resolve
 
 METHODS = frozenset(
     {
@@ -26,6 +27,11 @@ METHODS = frozenset(
 # What browsers, and this runtime before `upper_case_all_http_methods`, write in upper case.
 NORMALIZED = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
 
+ONE_TIME_BODY = (
+    "A request with a one-time-use body (it was initialized from a stream, not a buffer) encountered a redirect "
+    "requiring the body to be retransmitted. To avoid this error in the future, construct this request from a "
+    "buffer-like body initializer."
+)
 BAD_REDIRECT = (
     'Invalid redirect value, must be one of "follow" or "manual" ("error" won\'t be implemented since it does not make '
     'sense at the edge; use "manual" and check the response status code).'
@@ -63,7 +69,8 @@ class Request(WithBody):
         read = reader(init)
         if read is None:
             raise type_error(
-                "Failed to construct 'Request': constructor parameter 2 is not of type 'RequestInitializerDict or Request'."
+                "Failed to construct 'Request': constructor parameter 2 is not of type 'RequestInitializerDict or "
+                "Request'."
             )
         source, given = unwrap(source), read("body")
         if isinstance(source, Request):
@@ -141,6 +148,32 @@ class Request(WithBody):
     @property
     def fetcher(self) -> Any:
         return self._fetcher
+
+    def redirected_by(self, response: Any) -> Request | None:
+        """The request that follows a redirect; None when `response` is none or `redirect` is "manual".
+
+        fetch.spec.whatwg.org, "HTTP-redirect fetch"; the headers stay as they are, as recorded.
+        """
+        location = response.headers.first("location")
+        if response.status not in REDIRECT_STATUSES or self.redirect != "follow" or location is None:
+            return None
+        url = resolve(location, self.url)
+        if url is None:
+            raise type_error(f"Invalid URL: {location}")
+        becomes_get = (response.status == 303 and self.method not in ("GET", "HEAD")) or (
+            response.status in (301, 302) and self.method == "POST"
+        )
+        body = None
+        if self._body is not None and not becomes_get:
+            body = self._body.again()
+            if body is None:
+                raise type_error(ONE_TIME_BODY)
+        following = self._with(body)
+        following.method = "GET" if becomes_get else self.method
+        following.url = url
+        if origin_of(url) != origin_of(self.url) and scope.enabled("strip_authorization_on_cross_origin_redirect"):
+            following.headers.delete("authorization")
+        return following
 
     def clone(self) -> Request:
         return self._with(None if self._body is None else self._body.copy())

@@ -61,9 +61,7 @@ class Response(WithBody):
                 "Failed to construct 'Response': constructor parameter 2 is not of type 'InitializerDict or Response'."
             )
         given_headers = read("headers")
-        headers: Headers = (
-            given_headers.copy() if type(given_headers) is Headers else Headers.construct(given_headers)
-        )
+        headers: Headers = given_headers.copy() if type(given_headers) is Headers else Headers.construct(given_headers)
         response: Response = cls.make(_status(read("status")), _text(read("statusText")), headers)
         _socket(response, read("webSocket"))
         encode = read("encodeBody")
@@ -106,7 +104,7 @@ class Response(WithBody):
         code = 302 if is_nullish(status) else _status(status, unchecked=True)
         if code not in REDIRECT_STATUSES:
             raise range_error(f"{code} is not a redirect status code. It must be one of: 301, 302, 303, 307, or 308.")
-        return cls.make(code, None, Headers.make([("location", location)], True))  # type: ignore[no-any-return]
+        return cls.make(code, None, Headers.make([("location", location)], True))
 
     @classmethod
     def error(cls) -> Response:
@@ -117,7 +115,7 @@ class Response(WithBody):
     def js_properties(self) -> dict[str, Any]:
         return {}
 
-    json = _Json()  # type: ignore[assignment]
+    json = _Json()
 
     def read_json(self) -> JsPromise:
         return WithBody.json(self)
@@ -194,6 +192,7 @@ def _socket(response: Response, socket: Any) -> None:
     if response.status != 101:
         raise range_error("Responses with a WebSocket must have status code 101.")
     response._web_socket = socket
+    socket.couple()
 
 
 def _encoding(value: Any) -> str:
@@ -201,5 +200,3 @@ def _encoding(value: Any) -> str:
     if text not in ("automatic", "manual"):
         raise type_error(f"encodeBody: unexpected value: {text}")
     return text
-
-

@@ -46,7 +46,7 @@ class TextEncoder(JsProxy):
             data += encoded
             read += 2 if ord(character) > 0xFFFF else 1  # JavaScript counts UTF-16 units
         target.set(data)
-        return JsObject.make({"read": read, "written": len(data)})  # type: ignore[no-any-return]
+        return JsObject.make({"read": read, "written": len(data)})
 
 
 class TextDecoder(JsProxy):
@@ -84,7 +84,7 @@ class TextDecoder(JsProxy):
     def decode_bytes(self, data: bytes, final: bool) -> str:
         """Text of the next bytes; `final`: no more will come."""
         if self._decoder is None:
-            self._decoder, self._at_start = self._new(), True
+            self._decoder, self._at_start = self._new(), True  # type: ignore[no-untyped-call]
         try:
             text = self._decoder.decode(data, final)
         except UnicodeDecodeError:

@@ -1,7 +1,7 @@
 """setTimeout, setInterval, queueMicrotask and scheduler.wait.
 
-A timer belongs to the event that set it: its callback runs as a task of that event, which ends with the event. Times are
-milliseconds of the event's clock.
+A timer belongs to the event that set it: its callback runs as a task of that event, which ends with the event. Times
+are milliseconds.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from pyflare.clock import Clock, SystemClock
 from pyflare.interop import scope
 from pyflare.interop.errors import error, type_error
 from pyflare.interop.promise import JsPromise, start
@@ -23,8 +22,8 @@ MAX_DELAY_MS = 2**31 - 1  # a longer one counts as 0 in browsers
 
 GLOBAL_SCOPE = (
     "Disallowed operation called within global scope. Asynchronous I/O (ex: fetch() or connect()), setting a timeout, "
-    "and generating random values are not allowed within global scope. To fix this error, perform this operation within "
-    "a handler. https://developers.cloudflare.com/workers/runtime-apis/handlers/"
+    "and generating random values are not allowed within global scope. To fix this error, perform this operation "
+    "within a handler. https://developers.cloudflare.com/workers/runtime-apis/handlers/"
 )
 
 
@@ -33,11 +32,6 @@ def check_not_global() -> None:
     running = scope.current.get()
     if running is not None and running.global_scope:
         raise error(GLOBAL_SCOPE)
-
-
-def clock() -> Clock:
-    running = scope.current.get()
-    return SystemClock() if running is None else running.clock
 
 
 def _seconds(delay: Any) -> float:
@@ -51,16 +45,14 @@ def _seconds(delay: Any) -> float:
 
 
 async def pause(seconds: float) -> None:
-    """Wait on the clock of the event that runs."""
-    now = clock()
+    """Wait as `asyncio.sleep` does in the worker's own code: on the loop's clock, at least one turn of it."""
+    loop = asyncio.get_running_loop()
     event = asyncio.Event()
-    until = now.now() + seconds
-    if seconds <= 0:
-        # The clock would answer within this step; a timer never fires in the step that sets it.
-        asyncio.get_running_loop().call_soon(event.set)
+    timer = loop.call_later(seconds, event.set) if seconds > 0 else loop.call_soon(event.set)
+    try:
         await event.wait()
-        return
-    await now.wait(event, until)
+    finally:
+        timer.cancel()
 
 
 def after(delay: Any, act: Callable[[], Any]) -> asyncio.Task[None]:
@@ -154,4 +146,12 @@ def queueMicrotask(callback: Any = None) -> None:
     start(run())
 
 
-__all__ = ["Scheduler", "Timers", "after", "check_not_global", "clock", "pause", "queueMicrotask"]
+_timers: Timers = Timers.make()
+setTimeout, setInterval = _timers.set_timeout, _timers.set_interval
+clearTimeout = clearInterval = _timers.clear
+scheduler: Scheduler = Scheduler.make()
+
+__all__ = [
+    "Scheduler", "Timers", "after", "check_not_global", "clearInterval", "clearTimeout", "pause", "queueMicrotask",
+    "scheduler", "setInterval", "setTimeout",
+]  # fmt: skip

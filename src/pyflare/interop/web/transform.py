@@ -17,7 +17,7 @@ from pyflare.interop.errors import type_error
 from pyflare.interop.promise import JsPromise
 from pyflare.interop.proxy import JsProxy, get, is_nullish
 from pyflare.interop.web.bytes import byte_array, utf8
-from pyflare.interop.web.callback import Callback, fulfil, member, settled
+from pyflare.interop.web.callback import Callback, fulfil, member, settled, when_failed
 from pyflare.interop.web.readable import Controller, ReadableStream
 from pyflare.interop.web.writable import WritableStream
 
@@ -102,7 +102,7 @@ class Pipe:
 
     def _run(self, chunk: Any) -> JsPromise | None:
         work = self._guard(self._transformer.transform, chunk, self.controller)
-        settled(work, lambda reason: reason is not None and self.fail(reason))
+        when_failed(work, self.fail)
         return work
 
     def _guard(self, function: Callable[..., JsPromise | None], *args: Any) -> JsPromise | None:
@@ -162,7 +162,7 @@ class TransformStream(JsProxy):
         pipe.readable._begin(pipe)
         pipe.writable = WritableStream.make(pipe, write_mark)
         began = transformer.start(pipe.controller)
-        settled(began, lambda reason: reason is not None and pipe.fail(reason))
+        when_failed(began, pipe.fail)
 
     @classmethod
     def construct(cls, members: Any = None, write_strategy: Any = None, read_strategy: Any = None) -> TransformStream:
@@ -240,7 +240,7 @@ class IdentityTransformStream(TransformStream):
 
     @classmethod
     def construct(cls, *_: Any) -> IdentityTransformStream:
-        return cls.make(Bytes())  # type: ignore[no-any-return]
+        return cls.make(Bytes())
 
 
 class FixedLengthStream(IdentityTransformStream):

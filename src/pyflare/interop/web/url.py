@@ -21,9 +21,22 @@ from pyflare.interop.web.iterator import JsIterator, pair_array
 def normalize(url: str) -> str | None:
     """An absolute URL as browsers write it; None when it is none."""
     try:
-        return ada_url.URL(url).href  # type: ignore[no-any-return]
+        return ada_url.URL(url).href
     except ValueError:
         return None
+
+
+def resolve(url: str, base: str) -> str | None:
+    """A URL seen from `base`; None when there is none."""
+    try:
+        return ada_url.URL(url, base).href
+    except ValueError:
+        return None
+
+
+def origin_of(url: str) -> str:
+    """Scheme, host and port of a normal URL."""
+    return ada_url.URL(url).origin
 
 
 def _part(name: str) -> property:
@@ -57,7 +70,7 @@ class URL(JsProxy):
         parsed = _parse(*args)
         if parsed is None:
             raise type_error("Invalid URL string.")
-        return cls.make(parsed)  # type: ignore[no-any-return]
+        return cls.make(parsed)
 
     @classmethod
     def parse(cls, url: Any, base: Any = None) -> Any:
@@ -83,7 +96,7 @@ class URL(JsProxy):
 
     @property
     def href(self) -> str:
-        return self._url.href  # type: ignore[no-any-return]
+        return self._url.href
 
     @href.setter
     def href(self, value: Any) -> None:
@@ -97,7 +110,7 @@ class URL(JsProxy):
 
     @property
     def origin(self) -> str:
-        return self._url.origin  # type: ignore[no-any-return]
+        return self._url.origin
 
     @property
     def searchParams(self) -> URLSearchParams:
@@ -110,7 +123,7 @@ class URL(JsProxy):
             self._params._pairs[:] = _decode(self._url.search)
 
     def toString(self) -> str:
-        return self._url.href  # type: ignore[no-any-return]
+        return self._url.href
 
     toJSON = toString
 
@@ -154,7 +167,7 @@ class URLSearchParams(JsProxy):
 
     @classmethod
     def construct(cls, init: Any = None) -> URLSearchParams:
-        return cls.make(_pairs_of(init))  # type: ignore[no-any-return]
+        return cls.make(_pairs_of(init))
 
     def js_properties(self) -> dict[str, Any]:
         return {}
@@ -180,7 +193,7 @@ class URLSearchParams(JsProxy):
         value = self.get(name)
         if value is jsnull:
             raise KeyError(name)
-        return value  # type: ignore[no-any-return]
+        return str(value)
 
     def __setitem__(self, name: Any, value: Any) -> None:
         self.set(name, value)
@@ -197,7 +210,7 @@ class URLSearchParams(JsProxy):
 
     def getAll(self, name: Any) -> JsArray:
         wanted = to_text(name)
-        return JsArray.make([value for known, value in self._pairs if known == wanted])  # type: ignore[no-any-return]
+        return JsArray.make([value for known, value in self._pairs if known == wanted])
 
     def has(self, name: Any, value: Any = None) -> bool:
         return any(self._matches(pair, name, value) for pair in self._pairs)
@@ -225,13 +238,13 @@ class URLSearchParams(JsProxy):
             callback(value, name, self)
 
     def keys(self) -> JsIterator:
-        return JsIterator.make([name for name, _ in self._pairs])  # type: ignore[no-any-return]
+        return JsIterator.make([name for name, _ in self._pairs])
 
     def values(self) -> JsIterator:
-        return JsIterator.make([value for _, value in self._pairs])  # type: ignore[no-any-return]
+        return JsIterator.make([value for _, value in self._pairs])
 
     def entries(self) -> JsIterator:
-        return JsIterator.make(self)  # type: ignore[no-any-return]
+        return JsIterator.make(self)
 
     def toString(self) -> str:
         return encode_form(self._pairs)

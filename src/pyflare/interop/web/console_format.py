@@ -78,12 +78,14 @@ def inspect_value(value: Any, depth: int = MAX_DEPTH, open_: tuple[int, ...] = (
     return repr(value)
 
 
-def _rarer(value: JsProxy, depth: int, inner: tuple[int, ...]) -> str:
+def _rarer(value: Any, depth: int, inner: tuple[int, ...]) -> str:
     name = type(value).js_name
     if isinstance(value, JsDate):
         return value.toISOString()
     if isinstance(value, JsMap):
-        pairs = [f"{inspect_value(k, depth - 1, inner)} => {inspect_value(v, depth - 1, inner)}" for k, v in value.items()]
+        pairs = [
+            f"{inspect_value(k, depth - 1, inner)} => {inspect_value(v, depth - 1, inner)}" for k, v in value.items()
+        ]
         return f"Map({len(value)}) " + _braces("{}", pairs)
     if isinstance(value, JsSet):
         return f"Set({len(value)}) " + _braces("{}", [inspect_value(item, depth - 1, inner) for item in value])
@@ -123,7 +125,7 @@ def _braces(marks: str, items: Iterable[str]) -> str:
         shown = [*shown[:MAX_ITEMS], f"... {len(shown) - MAX_ITEMS} more items"]
     if not shown:
         return marks
-    left, right = marks
+    left, right = marks[0], marks[1]
     if sum(len(item) + 2 for item in shown) <= LINE_WIDTH and not any("\n" in item for item in shown):
         return f"{left} {', '.join(shown)} {right}"
     lines = ",\n".join(shown).replace("\n", "\n  ")
