@@ -1,0 +1,272 @@
+"""Runs SQL of user code on one guarded connection: several statements in a text, errors, row counts.
+
+`Runner.run(sql, params)` gives the rows of the text's last statement. A statement that is not read-only is read to its
+end at once, and so are the first `CHUNK` rows of one that is; the rest follows as it is asked for.
+
+How rows are counted. workerd counts inside a patched SQLite: each row that a cursor steps on or seeks, each entry
+written to a table or an index. We have SQLite's own counters, and come close:
+
+- written: the rows changed by the statement, times one plus the number of the table's indexes that the change touches;
+  rows changed by triggers and cascades count once; rows of the schema as recorded (2 for a new table).
+- read: the steps of full scans plus one; at least the rows given, the rows changed, and the result of a lone `count()`;
+  the rows given once more when they had to be sorted. Exact for a scan or a search of one table; too low where an
+  index is searched and most of what it finds is filtered out, and for joins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import apsw
+
+from pyflare.storage.sql_guard import (
+    NOT_AUTHORIZED,
+    RESERVED_RENAME,
+    Facts,
+    Guard,
+    SqlError,
+    describe,
+    is_busy,
+)
+
+Row = tuple[Any, ...]
+
+CHUNK = 512  # rows of a read-only statement that are read at once
+PROGRESS_STEPS = 1_000_000  # virtual machine steps between two looks at the clock
+
+WRONG_COUNT = "Wrong number of parameter bindings for SQL query."
+NOT_UTF8 = "a text value is not valid UTF-8"
+NO_STATEMENT = "SQL code did not contain a statement."
+ONLY_LAST = "When executing multiple SQL statements in a single call, only the last statement can have parameters."
+
+INDEXES = """
+    SELECT i.name, i.origin, x.name
+    FROM pragma_index_list(?1) AS i LEFT JOIN pragma_index_info(i.name) AS x
+"""
+TABLE = "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?1"
+
+BLANKS = str.maketrans("01", " \t")
+
+SCAN, SORT = "SQLITE_STMTSTATUS_FULLSCAN_STEP", "SQLITE_STMTSTATUS_SORT"
+
+
+class Rows:
+    """What a text gave: the column names, the first rows, and where further ones come from."""
+
+    __slots__ = ("columns", "more", "read", "rows", "written")
+
+    def __init__(self, columns: tuple[str, ...], rows: list[Row]) -> None:
+        self.columns, self.rows = columns, rows
+        self.more: Iterator[Row] | None = None
+        self.read = self.written = 0
+
+    def all(self) -> list[Row]:
+        """Every row, now."""
+        if self.more is not None:
+            more, self.more = self.more, None
+            self.rows.extend(more)
+        return self.rows
+
+
+class Runner:
+    """`on_write` is called before each statement that is not read-only; it may open a transaction. `overtime` is asked
+    now and then whether the running statement took too long, which ends it."""
+
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        on_write: Callable[[], None],
+        overtime: Callable[[], bool] | None = None,
+    ) -> None:
+        self.guard = Guard(connection)
+        if overtime is not None:
+            connection.set_progress_handler(overtime, PROGRESS_STEPS)
+        self._connection = connection
+        self._on_write = on_write
+        self._facts: dict[str, Facts] = {}
+        self._generation = 0  # of the schema
+        self._mark = ""
+        self._status: dict[str, int] = {}
+        self._cursor = self._new_cursor()
+        # Of the text that runs now:
+        self._left = 0  # characters of it that were not reached yet
+        self._several = False
+        self._readonly = True
+        self._redefined = False  # changes the schema
+        self._columns: tuple[str, ...] = ()
+        self._rows: list[Row] = []
+        self._current: Facts | None = None
+
+    def run(self, sql: str, params: Sequence[Any] = ()) -> Rows:
+        """Run all statements of a text. Raises `SqlError`; what ran before the fault stays."""
+        text = sql.rstrip(" \t\n\r\v\f") + self._mark
+        connection, guard, cursor = self._connection, self.guard, self._cursor
+        changes, total = 0, connection.total_changes()
+        self._left, self._several, self._readonly, self._rows, self._current = len(text), False, True, [], None
+        self._redefined = False
+        guard.user, guard.facts, guard.refusal = True, None, None
+        connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, self._profile)
+        try:
+            # Our own statements and the user's are kept apart in the cache of statements by this flag.
+            cursor.execute(text, params, prepare_flags=apsw.SQLITE_PREPARE_PERSISTENT)
+            rows = self._fetch(cursor)
+        except apsw.Error as fault:
+            self._cursor = self._new_cursor()
+            if self._redefined:
+                self.schema_changed()
+            raise self._error(fault, sql) from None
+        except UnicodeEncodeError:
+            return self.run(_well_formed(sql), [_well_formed(value) for value in params])
+        except UnicodeDecodeError:
+            self._cursor = self._new_cursor()
+            raise SqlError(NOT_UTF8) from None
+        finally:
+            connection.trace_v2(0, None)
+            guard.user = False
+        if not self._readonly:
+            changes = connection.changes() if connection.total_changes() != total else 0
+        self._count(rows, changes, connection.total_changes() - total)
+        if self._redefined:
+            self.schema_changed()
+        return rows
+
+    def schema_changed(self) -> None:
+        """Prepare everything anew. A statement that is cached keeps the columns of the schema it was prepared with,
+        so from now on the texts differ, by blanks at their end."""
+        self._generation += 1
+        self._mark = format(self._generation, "b").translate(BLANKS)
+        self._facts.clear()
+
+    def _fetch(self, cursor: apsw.Cursor) -> Rows:
+        if self._several:
+            # The tracer forgets the rows of each statement when the next one starts.
+            for row in cursor:
+                self._rows.append(row)
+            return Rows(self._columns, self._rows)
+        if not self._readonly:
+            return Rows(self._columns, cursor.fetchall())
+        rows = Rows(self._columns, list(islice(cursor, CHUNK)))
+        if len(rows.rows) == CHUNK:
+            rows.more = self._rest(cursor)
+            self._cursor = self._new_cursor()
+        return rows
+
+    def _rest(self, cursor: apsw.Cursor) -> Iterator[Row]:
+        try:
+            yield from cursor
+        except apsw.Error as fault:
+            raise SqlError(describe(fault)) from None
+        finally:
+            cursor.close(True)
+
+    def _new_cursor(self) -> apsw.Cursor:
+        cursor = self._connection.cursor()
+        cursor.exec_trace = self._starts
+        return cursor
+
+    def _starts(self, cursor: apsw.Cursor, sql: str, _bindings: Any) -> bool:
+        """Called before each statement is stepped for the first time."""
+        self._left -= len(sql)
+        last = self._left <= 0
+        if not cursor.has_vdbe:
+            raise _Refused(NO_STATEMENT)
+        if not last:
+            self._several = True
+            if cursor.bindings_count:
+                raise _Refused(ONLY_LAST)
+        facts = self.guard.facts
+        if facts is not None:
+            self.guard.facts = None
+            if RESERVED_RENAME.search(sql):
+                raise _Refused(NOT_AUTHORIZED)
+            if len(self._facts) > 2_000:
+                self._facts.clear()
+            self._facts[sql] = facts
+        else:
+            facts = self._facts.get(sql)
+        self._current = facts
+        if facts is not None and facts.changes_schema:
+            self._redefined = True
+        if self._rows:
+            self._rows.clear()
+        self._columns = tuple([column[0] for column in cursor.description])
+        self._readonly = cursor.is_readonly
+        if not self._readonly:
+            self._write()
+        return True
+
+    def _write(self) -> None:
+        # What the callback runs is ours.
+        self.guard.user = False
+        try:
+            self._on_write()
+        finally:
+            self.guard.user = True
+
+    def _profile(self, event: dict[str, Any]) -> None:
+        self._status = event["stmt_status"]
+
+    def _error(self, fault: apsw.Error, sql: str) -> SqlError:
+        if isinstance(fault, _Refused):
+            return SqlError(str(fault))
+        if isinstance(fault, apsw.BindingsError):
+            return SqlError(WRONG_COUNT if sql.strip() else NO_STATEMENT)
+        if isinstance(fault, apsw.AuthError) and self.guard.refusal:
+            return SqlError(self.guard.refusal)
+        return SqlError(describe(fault), busy=is_busy(fault), timed_out=isinstance(fault, apsw.InterruptError))
+
+    # --- counting -------------------------------------------------------------------------------------------------
+
+    def _count(self, rows: Rows, changes: int, total: int) -> None:
+        facts = self._current
+        if facts is None:
+            return
+        if not self._readonly:
+            rows.written = self._written(facts, changes, total)
+        if not facts.read:
+            return
+        given = len(rows.rows)
+        least = max(given, changes)
+        if facts.counts and given == 1 and len(rows.rows[0]) == 1 and type(rows.rows[0][0]) is int:
+            least = max(least, rows.rows[0][0])
+        status = self._status
+        rows.read = max(status.get(SCAN, 0) + 1, least) + (given if status.get(SORT) else 0)
+
+    def _written(self, facts: Facts, changes: int, total: int) -> int:
+        if facts.changes_schema:
+            return facts.schema_rows
+        if facts.weight is None:
+            facts.weight, facts.extra = self._weigh(facts)
+        return changes * facts.weight + max(total - changes, 0) + (facts.extra if changes else 0)
+
+    def _weigh(self, facts: Facts) -> tuple[int, int]:
+        """Entries written for one changed row, and for the statement as a whole."""
+        if facts.target is None or not (facts.inserts or facts.changed):
+            return 1, 0
+        guard = self.guard
+        user, guard.user = guard.user, False
+        try:
+            indexes: dict[str, set[str]] = {}
+            for name, _origin, column in self._connection.execute(INDEXES, (facts.target,)):
+                indexes.setdefault(name, set()).add(column)
+            schema = self._connection.execute(TABLE, (facts.target,)).fetchone()
+        finally:
+            guard.user = user
+        text = (schema[0] if schema else "").upper()
+        touched = len(indexes) if facts.inserts else sum(bool(columns & facts.changed) for columns in indexes.values())
+        # Without rowids the index of the primary key is the table itself.
+        itself = 0 if "WITHOUT ROWID" in text and facts.inserts else 1
+        return itself + touched, 1 if facts.inserts and "AUTOINCREMENT" in text else 0
+
+
+class _Refused(apsw.Error):
+    """Raised inside SQLite's callbacks for texts that we refuse ourselves."""
+
+
+def _well_formed(value: Any) -> Any:
+    """Text without lone surrogates, which SQLite could not keep."""
+    if not isinstance(value, str):
+        return value
+    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
