@@ -12,7 +12,8 @@ OPEN_PRAGMAS = """table_list table_info(people) table_xinfo(people) index_list(p
 foreign_keys foreign_key_check defer_foreign_keys recursive_triggers case_sensitive_like=on legacy_alter_table
 ignore_check_constraints reverse_unordered_selects quick_check optimize data_version page_size"""
 CLOSED_PRAGMAS = """integrity_check page_count encoding synchronous cache_size database_list compile_options auto_vacuum
-secure_delete journal_mode page_size=512 table_info(_cf_KV) foreign_keys=maybe optimize(x) user_version writable_schema"""
+secure_delete journal_mode page_size=512 table_info(_cf_KV) foreign_keys=maybe optimize(x) user_version
+writable_schema"""
 
 
 def runner(*schema: str) -> Runner:

@@ -69,7 +69,7 @@ def test_bytes_are_bound_as_a_blob(sql: Any) -> None:
 @pytest.mark.cloudflare("parity/durable-objects sql_bound_big_int_is_refused")
 def test_integers_from_2_53_minus_1_are_bigints_and_refused(sql: Any) -> None:
     for value in (2**53 - 1, -(2**53), 2**70):
-        with pytest.raises(JsException, match="^TypeError: Cannot convert a BigInt value to a number$"):
+        with pytest.raises(JsException, match=r"^TypeError: Cannot convert a BigInt value to a number$"):
             sql.exec("SELECT ?", value)
 
 
@@ -82,7 +82,7 @@ def test_an_integer_column_keeps_integers(sql: Any) -> None:
 
 
 def test_a_fault_is_an_error_of_javascript(sql: Any) -> None:
-    with pytest.raises(JsException, match="^Error: no such table: nowhere: SQLITE_ERROR$"):
+    with pytest.raises(JsException, match=r"^Error: no such table: nowhere: SQLITE_ERROR$"):
         sql.exec("SELECT * FROM nowhere")
 
 

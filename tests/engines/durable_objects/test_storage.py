@@ -190,11 +190,11 @@ def test_a_new_list_ends_the_former_one(storage: Any) -> None:
 
 @pytest.mark.cloudflare("parity/durable-objects class_in_new_classes_has_no_sql")
 def test_a_class_of_new_classes_has_neither_sql_nor_kv(legacy: Any) -> None:
-    with pytest.raises(JsException, match="^Error: SQL is not enabled for this Durable Object class. To enable it, "):
+    with pytest.raises(JsException, match=r"^Error: SQL is not enabled for this Durable Object class. To enable it, "):
         _ = legacy.sql
     with pytest.raises(JsException, match=r"^Error: The storage.kv \(synchronous KV\) API is only available for SQL"):
         _ = legacy.kv
-    with pytest.raises(JsException, match="^Error: Durable Object is not backed by SQL.$"):
+    with pytest.raises(JsException, match=r"^Error: Durable Object is not backed by SQL.$"):
         legacy.transactionSync(lambda: None)
 
 
@@ -310,7 +310,7 @@ def test_a_transaction_cannot_be_used_after_its_end(storage: Any) -> None:
         return await kept[0].put("key", 1)
 
     with pytest.raises(
-        JsException, match=r"^Error: Cannot call put\(\) on transaction that has already committed: did"
+        JsException, match=r"^Error: Cannot call put\(\) on transaction that has already committed: "
     ):
         asyncio.run(main())
 

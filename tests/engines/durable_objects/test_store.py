@@ -191,14 +191,14 @@ def test_delete_all_is_refused_within_a_transaction(store: ObjectStore) -> None:
 @pytest.mark.cloudflare("durable-objects/platform/limits")
 def test_an_object_can_be_full(tmp_path: Path) -> None:
     store = ObjectStore(tmp_path / "small.sqlite", max_bytes=10 * 4096)
-    with pytest.raises(SqlError, match="^database or disk is full: SQLITE_FULL"):
+    with pytest.raises(SqlError, match=r"^database or disk is full: SQLITE_FULL"):
         for number in range(100):
             store.put(str(number), bytes(2000))
 
 
 @pytest.mark.cloudflare("durable-objects/platform/limits")
 def test_a_value_of_more_than_2_mb_is_too_big(store: ObjectStore) -> None:
-    with pytest.raises(SqlError, match="^string or blob too big: SQLITE_TOOBIG"):
+    with pytest.raises(SqlError, match=r"^string or blob too big: SQLITE_TOOBIG"):
         store.put("a", bytes(2_000_001))
 
 
