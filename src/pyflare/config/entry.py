@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.find import SCRIPT_SUFFIXES, python_files
 from pyflare.config.model import Compat
-
-if TYPE_CHECKING:
-    import ast
 
 _EVENTS = ("fetch", "scheduled", "queue", "email", "tail", "trace", "alarm", "pubsub")
 _PLAIN_HANDLERS = frozenset(_EVENTS)
@@ -46,8 +44,6 @@ def check_handlers(main: Path, compat: Compat, diagnostics: Diagnostics) -> None
 
 def _module_handlers(main: Path) -> Iterator[tuple[str, int]]:
     """Functions of the module that would be handlers; none when the module has a `Default`, or cannot be parsed."""
-    import ast  # noqa: PLC0415  (only for strict checks)
-
     try:
         body = ast.parse(main.read_bytes()).body
     except (SyntaxError, ValueError):
@@ -60,8 +56,6 @@ def _module_handlers(main: Path) -> Iterator[tuple[str, int]]:
 
 
 def _bound_names(node: ast.stmt) -> set[str]:
-    import ast  # noqa: PLC0415  (only for strict checks)
-
     if isinstance(node, ast.ClassDef):
         return {node.name}
     if isinstance(node, ast.Import | ast.ImportFrom):

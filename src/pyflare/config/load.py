@@ -177,7 +177,8 @@ class _Reader:
         if self._found.path is None and self._found.script is not None:
             return _slug(self._found.script.stem)
         used = _slug(self._found.root.name)
-        self._advice.name(used)
+        if name is None:
+            self._advice.name(used)
         return f"{used}-{self._environment}" if self._environment else used
 
     def _compat(self, sections: Mapping[str, Any], python: bool) -> Compat:
