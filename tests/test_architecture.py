@@ -23,6 +23,8 @@ ALLOWED = {
     "engines": {"clock", "config", "errors", "interop", "log", "storage", "worker"},
     "scheduler": {"clock", "engines"},
     "line": set(),
+    "build": {"log"},
+    "alone": {"build", "clock", "config", "front", "log", "runtime", "server", "storage", "worker"},
     "watch": {"clock"},
     "front": {"clock", "config", "engines", "errors", "interop", "log", "server", "storage", "worker"},
     "dashboard": {"clock", "engines", "log"},
@@ -33,7 +35,7 @@ ALLOWED = {
         "clock", "config", "dashboard", "engines", "errors", "front", "interop", "line", "log", "server", "storage",
         "worker",
     },
-    "supervisor": {"clock", "config", "errors", "front", "line", "log", "runtime", "storage", "watch"},
+    "supervisor": {"alone", "build", "clock", "config", "errors", "front", "line", "log", "storage", "watch"},
     "cli": {"clock", "config", "engines", "errors", "interop", "log", "storage", "supervisor"},
 }  # fmt: skip
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from typing import Any, TextIO
 
 LEVELS = {"debug": 10, "info": 20, "log": 20, "warn": 30, "error": 40, "none": 100}
@@ -25,13 +26,18 @@ class Log:
     """
 
     def __init__(
-        self, level: str = "log", form: str = "text", out: TextIO | None = None, colour: bool | None = None
+        self,
+        level: str = "log",
+        form: str = "text",
+        out: TextIO | None = None,
+        colour: bool | None = None,
+        said: Iterable[str] = (),
     ) -> None:
         self._threshold = LEVELS[level]
         self._json = form == "json"
         self._out = out
         self._colour = colour
-        self._said: set[str] = set()
+        self.said = set(said)  # keys of what `once` has said, also in a life before this one
 
     @property
     def out(self) -> TextIO:
@@ -59,8 +65,8 @@ class Log:
         self.line("error", text, **fields)
 
     def once(self, level: str, key: str, text: str) -> None:
-        if key not in self._said:
-            self._said.add(key)
+        if key not in self.said:
+            self.said.add(key)
             self.line(level, text)
 
     def line(self, level: str, text: str, **fields: Any) -> None:

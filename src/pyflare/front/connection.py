@@ -136,6 +136,12 @@ class Hub:
         if connection in self.connections:
             self.rested(connection)
 
+    def close_idle(self) -> None:
+        """Close what rests between two requests: the server ends."""
+        for connection in list(self.connections):
+            if connection.idle:
+                connection.transport.close()
+
     def close(self) -> None:
         """Close what is left."""
         if self._naming is not None:

@@ -99,7 +99,7 @@ class Front:
     def _gone(self, exchange: Exchange, request: Request) -> None:
         """The client went away: the request's signal says so, the handler is cancelled, its waitUntil work is not."""
         if request._signal is not None:
-            request._signal.abort_because("The client has disconnected")
+            request._signal._abort()
         if exchange.task is not None:
             exchange.task.cancel()
 

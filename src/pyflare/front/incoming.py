@@ -36,8 +36,8 @@ class BadHost(ValueError):
 class Incoming:
     """Makes requests for one worker."""
 
-    def __init__(self, dev: DevSettings) -> None:
-        self._dev = dev
+    def __init__(self, dev: DevSettings | None) -> None:
+        self._dev = dev or DevSettings()
         self._origins: dict[tuple[str, str], str] = {}
 
     def request(self, exchange: Exchange) -> Request:

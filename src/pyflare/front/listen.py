@@ -56,6 +56,20 @@ def lan_address() -> str | None:
     return None if address.startswith("127.") else address
 
 
+def url_of(protocol: str, ip: str, sockets: list[socket.socket]) -> tuple[str, int]:
+    """The URL for people, and its port."""
+    port = port_of(sockets)
+    return f"{protocol}://{shown_host(ip)}:{port}", port
+
+
+def ready_line(protocol: str, ip: str, sockets: list[socket.socket]) -> str:
+    """The line that tools wait for."""
+    url, port = url_of(protocol, ip, sockets)
+    if ip in ("*", "0.0.0.0", "::") and (address := lan_address()) is not None:
+        return f"Ready on {url} - {protocol}://{address}:{port}"
+    return f"Ready on {url}"
+
+
 def _bind_all(ip: str, port: int) -> list[socket.socket]:
     """One socket an address, all on the same port."""
     sockets: list[socket.socket] = []

@@ -1,0 +1,80 @@
+"""`pyflare dev --no-reload`: everything in this process, for debuggers, profilers and containers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import signal
+import socket
+import sys
+
+from pyflare.build import run_build
+from pyflare.clock import SystemClock
+from pyflare.config.load import load_workers, read_workers, state_folder
+from pyflare.config.model import WorkerConfig
+from pyflare.config.options import DevOptions
+from pyflare.front.listen import listen, ready_line, url_of
+from pyflare.front.serving import Serving
+from pyflare.log import Log
+from pyflare.runtime import announce, show_bindings, tls_context
+from pyflare.server import Server
+from pyflare.storage.lock import Holder, StateLock
+from pyflare.worker.loops import install_policy, new_event_loop
+
+END_DRAIN_S = 0.8  # what is in flight at the end
+
+
+def run_alone(options: DevOptions) -> int:
+    """Serve until a signal comes; 1 when the worker's code is broken, since nothing here can mend it."""
+    log = Log(options.log_level, options.log_format, colour=options.color)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    configs = _configs(options, log)
+    state = state_folder(options, configs[0])
+    lock = StateLock.take(state)
+    try:
+        sockets = listen(configs[0].dev.ip, configs[0].dev.port)
+        install_policy()
+        loop = new_event_loop()
+        asyncio.set_event_loop(loop)
+        try:
+            return loop.run_until_complete(_live(options, configs, lock, sockets, log))
+        finally:
+            loop.close()
+    finally:
+        lock.release()
+
+
+def _configs(options: DevOptions, log: Log) -> list[WorkerConfig]:
+    builds = [one.config.build for one in read_workers(options, os.environ)]
+    for build in builds:
+        if build.command is not None:
+            run_build(log, build.command, build.cwd)
+    return load_workers(options, os.environ)
+
+
+async def _live(
+    options: DevOptions, configs: list[WorkerConfig], lock: StateLock, sockets: list[socket.socket], log: Log
+) -> int:
+    clock, dev, token = SystemClock(), configs[0].dev, secrets.token_hex(16)
+    state = lock.folder.parent
+    tls = tls_context(options, configs[0], state, os.environ)
+    server = Server(configs, state=state, options=options, clock=clock, log=log)
+    serving = Serving(server, options, clock, log)
+    announce(log, configs)
+    await serving.start()
+    if serving.broken is not None:
+        return 1
+    show_bindings(log, serving)
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    await serving.open(sockets, token, tls)
+    url, port = url_of(dev.local_protocol, dev.ip, sockets)
+    lock.announce(Holder(os.getpid(), port, url, token))
+    log.info(ready_line(dev.local_protocol, dev.ip, sockets))
+    await stop.wait()
+    log.info("Shutting down local server...")
+    await serving.close(END_DRAIN_S)
+    return 0

@@ -1,0 +1,351 @@
+"""`pyflare dev` from outside: sockets, state lock and file watcher are here, the workers in a runtime process.
+
+The supervisor imports next to nothing and starts the runtime at once; the two then work side by side (the messages are
+in `runtime`). When a file changes a second runtime is prepared while the first still serves. Then the first stops
+accepting, gets two seconds for what is in flight, passes its connections on and closes the state; the second opens it.
+The sockets listen all the time, so a client waits, and is never refused.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import selectors
+import signal
+import socket
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pyflare.clock import SystemClock, monotonic
+from pyflare.config.options import DevOptions
+from pyflare.errors import ConfigError
+from pyflare.front.listen import DEFAULT_PORT, listen, ready_line, url_of
+from pyflare.line import Line, Message
+from pyflare.log import Log
+from pyflare.storage.lock import Holder, StateLock
+from pyflare.watch import Targets, Watcher
+
+DRAIN_S = 2.0  # what is in flight at a reload
+END_DRAIN_S = 0.8  # what is in flight at the end: two seconds are all there is
+END_S = 1.8  # until a runtime that does not end is killed
+HAND_OVER_S = DRAIN_S + 2.5  # until one that does not stop is killed
+STABLE_S = 2.0  # a runtime that served for so long is started again when it dies
+
+# What CPython itself wants from the environment before the runtime takes the rest away.
+PYTHON_NEEDS = (
+    "PYTHONPATH", "PYTHONHOME", "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX", "PYTHONDEVMODE", "PYTHONWARNINGS",
+    "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT",
+)  # fmt: skip
+WORKER_ENVIRONMENT = {"HOME": "/session", "PYTHONHASHSEED": "111"}
+
+
+def run(options: DevOptions) -> int:
+    """Serve until a signal comes; the exit status. Raises what is wrong with configuration, port or state folder."""
+    raise_file_limit()
+    if not options.reload:
+        from pyflare.alone import run_alone  # noqa: PLC0415  (imports the whole server)
+
+        return run_alone(options)
+    return Supervisor(options).run()
+
+
+def raise_file_limit() -> None:
+    """Each client is an open file, and the soft limit is often 1024 or 256."""
+    import resource  # noqa: PLC0415  (not on every platform)
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 65536 if hard == resource.RLIM_INFINITY else min(hard, 65536)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+@dataclass
+class Child:
+    """A runtime process, and how far it has come."""
+
+    pid: int
+    line: Line
+    life: int  # closing it tells the runtime that we are gone
+    phase: str = "new"  # new, configured, prepared, serving, stopping, dead
+    deadline: float | None = None
+    served_at: float = 0.0
+    summary: Message = field(default_factory=dict)
+
+
+class Supervisor:
+    def __init__(self, options: DevOptions) -> None:
+        self._options = options
+        self._log = Log(options.log_level, options.log_format, colour=options.color)
+        self._token = secrets.token_hex(16)
+        self._selector = selectors.DefaultSelector()
+        self._watcher = Watcher()
+        self._current: Child | None = None
+        self._next: Child | None = None
+        self._again = False  # something changed while `_next` was on its way
+        self._changed: set[str] = set()
+        self._said: list[str] = []
+        self._lock: StateLock | None = None
+        self._sockets: list[socket.socket] = []
+        self._baton: socket.socket | None = None  # where `_next` gets the connections of `_current` from
+        self._since_ns = 0
+        self._failure: ConfigError | None = None
+        self._ready = ""  # the line that says that it serves
+        self._ending: float | None = None  # when what still runs is killed
+
+    def run(self) -> int:
+        restore = self._catch_signals()
+        self._since_ns = int(SystemClock().now() * 1e9)
+        try:
+            self._next = self._spawn()
+            while self._current or self._next:
+                for key, _ in self._selector.select(self._patience()):
+                    key.data()
+                self._kill_the_late()
+            if self._failure is not None:
+                raise self._failure
+            return 0
+        finally:
+            self._clean_up()
+            restore()
+
+    # --- processes --------------------------------------------------------------------------------------------------
+
+    def _spawn(self, crash: str | None = None) -> Child:
+        """Start a runtime; with `crash`, one that only tells why there is none."""
+        line, theirs = Line.pair()
+        life, kept = os.pipe()
+        inherited = (theirs.fileno(), life)
+        for fd in inherited:
+            os.set_inheritable(fd, True)
+        command = [sys.executable, "-P", "-m", "pyflare.runtime", *map(str, inherited)]
+        environ = {name: os.environ[name] for name in PYTHON_NEEDS if name in os.environ} | WORKER_ENVIRONMENT
+        pid = os.posix_spawn(sys.executable, command, environ)
+        theirs.close()
+        os.close(life)
+        child = Child(pid, line, kept)
+        line.send(
+            "start",
+            options=self._options.to_json(),
+            environ=dict(os.environ),
+            first=not self._sockets,
+            crash=crash,
+            said=self._said,
+        )
+        self._selector.register(line, selectors.EVENT_READ, lambda: self._hear(child))
+        return child
+
+    def _hear(self, child: Child) -> None:
+        for message, _ in child.line.receive():
+            getattr(self, f"_on_{message['kind']}")(child, message)
+        if child.line.ended and child.phase != "dead":
+            self._bury(child)
+
+    def _bury(self, child: Child) -> None:
+        """A runtime has ended; ours to say why when nobody asked it to."""
+        expected = child.phase == "stopping" or self._ending is not None or self._failure is not None
+        served = child.phase == "serving" and monotonic() - child.served_at > STABLE_S
+        child.phase = "dead"
+        self._selector.unregister(child.line)
+        child.line.close()
+        os.close(child.life)
+        _, status = os.waitpid(child.pid, 0)
+        if child is self._current:
+            self._current = None
+            if self._next is not None and self._next.phase == "prepared":
+                self._let_serve(self._next)
+        if child is self._next:
+            self._next = None
+        if expected or self._next is not None:
+            return
+        text = f"The worker's process {_how_it_ended(status)}"
+        self._log.error(text)
+        if not self._sockets:
+            self._failure = ConfigError(text)
+        else:
+            self._next = self._spawn(None if served else text)
+
+    def _kill(self, child: Child) -> None:
+        os.kill(child.pid, signal.SIGKILL)
+        child.phase = "stopping"
+        self._bury(child)
+
+    def _patience(self) -> float | None:
+        deadlines = [child.deadline for child in (self._current, self._next) if child and child.deadline is not None]
+        if self._ending is not None:
+            deadlines.append(self._ending)
+        return max(min(deadlines) - monotonic(), 0.0) if deadlines else None
+
+    def _kill_the_late(self) -> None:
+        now = monotonic()
+        for child in (self._current, self._next):
+            late = child is not None and child.deadline is not None and child.deadline <= now
+            if child is not None and (late or (self._ending is not None and self._ending <= now)):
+                self._kill(child)
+
+    # --- what a runtime says ----------------------------------------------------------------------------------------
+
+    def _on_failed(self, child: Child, message: Message) -> None:
+        """The first start cannot go on."""
+        self._failure = ConfigError(*message["faults"])
+
+    def _on_configured(self, child: Child, message: Message) -> None:
+        child.phase, child.summary = "configured", message
+        try:
+            if not self._sockets:
+                self._lock = StateLock.take(Path(message["state"]))
+                self._sockets = listen(message["ip"], message["port"])
+                self._announce(message)
+            built = self._build(message["builds"])
+        except BaseException:
+            self._kill(child)
+            raise
+        assert self._lock is not None
+        # The lock goes along: should we be killed, it is held until the runtime has closed the state.
+        child.line.send("load", [self._lock.fd], state=self._lock.folder.parent, built=built)
+
+    def _on_prepared(self, child: Child, message: Message) -> None:
+        child.phase = "prepared"
+        if self._current is None:
+            self._let_serve(child)
+            return
+        ours, self._baton = socket.socketpair()
+        self._current.phase, self._current.deadline = "stopping", monotonic() + HAND_OVER_S
+        self._current.line.send("stop", [ours.fileno()], seconds=DRAIN_S)
+        ours.close()
+
+    def _on_stopped(self, child: Child, message: Message) -> None:
+        """The state is closed and every connection passed on: the next one's turn, while the old process ends."""
+        if child is self._current and self._next is not None and self._next.phase == "prepared":
+            self._let_serve(self._next)
+
+    def _on_serving(self, child: Child, message: Message) -> None:
+        child.phase, child.served_at = "serving", monotonic()
+        self._said = message["said"]
+        old, self._current, self._next = self._current, child, None
+        if old is not None and old is not child:
+            self._kill(old)
+        targets = child.summary.get("targets")
+        if targets is not None:
+            first = not self._watcher.running
+            self._watcher.watch(_targets(targets), self._since_ns)
+            if first:
+                self._selector.register(self._watcher, selectors.EVENT_READ, self._changes)
+        if self._again:
+            self._again = False
+            self._reload()
+
+    def _let_serve(self, child: Child) -> None:
+        fds = [one.fileno() for one in self._sockets]
+        baton, self._baton = self._baton, None
+        child.phase = "starting"
+        child.line.send(
+            "serve",
+            fds if baton is None else [*fds, baton.fileno()],
+            listening=len(fds),
+            token=self._token,
+            ready=self._ready,
+        )
+        self._ready = "Local server updated and ready"
+        if baton is not None:
+            baton.close()
+
+    # --- changes ----------------------------------------------------------------------------------------------------
+
+    def _changes(self) -> None:
+        self._changed |= self._watcher.take()
+        if self._watcher.failure is not None:
+            self._log.warn(self._watcher.failure)
+            self._selector.unregister(self._watcher)
+        if self._changed and self._ending is None:
+            self._reload()
+
+    def _reload(self) -> None:
+        if self._next is not None:
+            if self._next.phase in ("prepared", "starting"):
+                self._again = True  # the hand-over has begun
+                return
+            self._kill(self._next)
+        self._log.info("Reloading local server...")
+        self._next = self._spawn()
+
+    def _build(self, builds: Sequence[Mapping[str, Any]]) -> bool:
+        """Run the build commands that are due: all at the start, afterwards those whose folders changed."""
+        changed, self._changed = self._changed, set()
+        due = [build for build in builds if self._current is None or _concerns(build, changed)]
+        if due:
+            from pyflare.build import run_build  # noqa: PLC0415  (few workers have a build)
+        for build in due:
+            run_build(self._log, build["command"], build["cwd"])
+        if due:
+            self._watcher.take()  # what the command wrote is no change
+        return bool(due)
+
+    # --- the end ----------------------------------------------------------------------------------------------------
+
+    def _catch_signals(self) -> Callable[[], None]:
+        """Signals become something to read; gives the function that undoes it."""
+        reading, writing = os.pipe()
+        os.set_blocking(writing, False)
+        before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        handlers = [signal.signal(number, lambda *_: None) for number in numbers]
+        self._selector.register(reading, selectors.EVENT_READ, lambda: self._signalled(os.read(reading, 64)))
+
+        def restore() -> None:
+            signal.set_wakeup_fd(before)
+            for number, handler in zip(numbers, handlers, strict=True):
+                signal.signal(number, handler)
+            os.close(reading)
+            os.close(writing)
+
+        return restore
+
+    def _signalled(self, numbers: bytes) -> None:
+        if self._ending is not None:
+            self._ending = 0.0  # twice is urgent
+            return
+        self._ending = monotonic() + END_S
+        if self._next is not None:
+            self._kill(self._next)
+        if self._current is not None and self._current.phase == "serving":
+            self._log.info("Shutting down local server...")
+            self._current.phase = "stopping"
+            self._current.line.send("stop", seconds=END_DRAIN_S)
+
+    def _clean_up(self) -> None:
+        for child in (self._current, self._next):
+            if child is not None:
+                self._kill(child)
+        self._watcher.stop()
+        for one in self._sockets:
+            one.close()
+        if self._lock is not None:
+            self._lock.release()
+        self._selector.close()
+
+    # --- who we are -------------------------------------------------------------------------------------------------
+
+    def _announce(self, summary: Message) -> None:
+        assert self._lock is not None
+        url, port = url_of(summary["protocol"], summary["ip"], self._sockets)
+        if summary["port"] is None and port != DEFAULT_PORT:
+            self._log.warn(f"Port {DEFAULT_PORT} is in use; taking {port}")
+        self._ready = ready_line(summary["protocol"], summary["ip"], self._sockets)
+        self._lock.announce(Holder(os.getpid(), port, url, self._token))
+
+
+def _targets(summary: Mapping[str, Sequence[str]]) -> Targets:
+    return Targets(*(tuple(summary[name]) for name in ("roots", "files", "folders", "globs")))
+
+
+def _concerns(build: Mapping[str, Any], changed: set[str]) -> bool:
+    folders = [str(Path(folder).resolve()) + os.sep for folder in build["watch"]]
+    return any(path.startswith(folder) for path in changed for folder in folders)
+
+
+def _how_it_ended(status: int) -> str:
+    code = os.waitstatus_to_exitcode(status)
+    return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
