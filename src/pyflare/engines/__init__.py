@@ -21,6 +21,7 @@ ENGINES: dict[str, tuple[str, ...]] = {
     "durable_objects": ("durable_objects", "migrations", "exports"),
     "kv": ("kv_namespaces",),
     "queues": ("queues",),
+    "r2": ("r2_buckets",),
     "services": ("services",),
 }
 

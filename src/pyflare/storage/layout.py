@@ -1,10 +1,10 @@
 """Where everything lies: `.wrangler/state/v3`, the folder that wrangler's local mode uses too.
 
-    v3/kv|r2|d1|cache|…/<unique key>/<id>.sqlite    shared with wrangler (see `object_id`)
-    v3/kv|r2|cache/<namespace, cleaned>/blobs/…      values as plain files
-    v3/do/<worker>-<Class>/<id>.sqlite               Durable Objects, and their alarms in metadata.sqlite
-    v3/pyflare/<room>.sqlite                         what only pyflare keeps: queues, workflows, …
-    v3/pyflare/server.json, lock                     who holds the folder
+v3/kv|r2|d1|cache|…/<unique key>/<id>.sqlite    shared with wrangler (see `object_id`)
+v3/kv|r2|cache/<namespace, cleaned>/blobs/…      values as plain files
+v3/do/<worker>-<Class>/<id>.sqlite               Durable Objects, and their alarms in metadata.sqlite
+v3/pyflare/<room>.sqlite                         what only pyflare keeps: queues, workflows, …
+v3/pyflare/server.json, lock                     who holds the folder
 """
 
 from __future__ import annotations

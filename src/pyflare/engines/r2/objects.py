@@ -112,7 +112,8 @@ class GetResult(HeadResult):
     def blob(self) -> JsPromise:
         # The type as it was stored, not as a header would have it.
         kind = self._http.get("contentType") or ""
-        return self._reader._whole(lambda data: Blob.make(data, kind))
+        promise: JsPromise = self._reader._whole(lambda data: Blob.make(data, kind))
+        return promise
 
 
 def digests_of(row: ObjectRow) -> dict[str, str]:

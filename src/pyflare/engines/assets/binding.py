@@ -1,0 +1,21 @@
+"""`env.ASSETS`."""
+
+from __future__ import annotations
+
+from pyflare.engines.assets.site import Site
+from pyflare.interop.rpc import Fetcher
+from pyflare.interop.web.request import Request
+from pyflare.interop.web.response import Response
+
+
+class AssetsFetcher(Fetcher):
+    """`ASSETS.fetch(url or request)`: only the path counts, not the host."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    async def _js_fetch(self, request: Request) -> Response:
+        response = self._site.fetch(request)
+        if request.method == "HEAD":
+            response._body = None
+        return response

@@ -1,0 +1,146 @@
+"""A folder of assets as it is on disk right now.
+
+Nothing is indexed: a request costs a few `stat` calls, and a change is seen by the next one. What `.assetsignore`,
+`_headers` and `_redirects` say is kept until the file changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import pathspec
+
+from pyflare.engines.assets.pages import File
+from pyflare.engines.assets.rules import HeaderRules, Redirects, parse_headers, parse_redirects
+
+MAX_FILES = 100_000  # developers.cloudflare.com/workers/platform/limits/#static-assets, with the paid plan
+MAX_FILE_BYTES = 25 * 1024 * 1024
+
+CONTROL_FILES = ("/.assetsignore", "/_headers", "/_redirects")
+# Elsewhere `/NOTES.txt` would answer for `notes.txt`, and not after a deploy.
+CASE_MATTERS = sys.platform not in ("win32", "darwin")
+
+T = TypeVar("T")
+
+
+class ControlFile(Generic[T]):
+    """What a file of rules says; read again when it changes, empty when it is not there."""
+
+    def __init__(self, path: Path, parse: Callable[[str], T]) -> None:
+        self._path = path
+        self._parse = parse
+        self._stamp: tuple[int, int] | None = (-1, -1)
+        self._value: T
+
+    def value(self) -> T:
+        try:
+            state = os.stat(self._path)
+        except OSError:
+            stamp = None
+        else:
+            stamp = (state.st_mtime_ns, state.st_size)
+        if stamp != self._stamp:
+            text = "" if stamp is None else self._path.read_text(encoding="utf-8-sig", errors="replace")
+            self._value = self._parse(text)
+            self._stamp = stamp
+        return self._value
+
+
+def parse_ignore(text: str) -> pathspec.PathSpec | None:  # type: ignore[type-arg,unused-ignore]
+    lines = [line.rstrip("\r") for line in text.split("\n")]
+    return pathspec.PathSpec.from_lines("gitignore", lines) if any(line.strip() for line in lines) else None
+
+
+class Folder:
+    """The assets below one directory."""
+
+    def __init__(self, root: Path, html_handling: str, report: Callable[[str], None]) -> None:
+        self.root = root
+        self._prefix = str(root)
+        self._report = report
+        self._ignore = ControlFile(root / ".assetsignore", parse_ignore)
+        self._headers = ControlFile(root / "_headers", self._parse_headers)
+        self._redirects = ControlFile(root / "_redirects", lambda text: self._parse_redirects(text, html_handling))
+
+    @property
+    def headers(self) -> HeaderRules:
+        return self._headers.value()
+
+    @property
+    def redirects(self) -> Redirects:
+        return self._redirects.value()
+
+    def find(self, path: str) -> File | None:
+        """The file at a decoded path that starts with a slash; None for anything else, and for what is not served."""
+        if not path.startswith("/") or path.endswith("/") or "\0" in path or path in CONTROL_FILES:
+            return None
+        location = self._prefix + path
+        try:
+            state = os.stat(location)
+        except (OSError, ValueError):
+            return None
+        if not stat.S_ISREG(state.st_mode) or not self._served(path):
+            return None
+        # As wrangler does: cheaper than the content, and enough to notice a change.
+        seed = f"{location}\0{state.st_mtime_ns}\0{state.st_size}"
+        return File(path, location, state.st_size, hashlib.md5(seed.encode("utf-8", "replace")).hexdigest())
+
+    def check(self) -> list[str]:
+        """What would be refused by a deploy."""
+        count, faults = 0, []
+        for folder, _, names in os.walk(self._prefix):
+            for name in names:
+                location = os.path.join(folder, name)
+                path = location[len(self._prefix) :].replace(os.sep, "/")
+                if path in CONTROL_FILES or not self._served(path):
+                    continue
+                count += 1
+                size = os.stat(location).st_size if os.path.exists(location) else 0
+                if size > MAX_FILE_BYTES:
+                    faults.append(
+                        "Asset too large. Cloudflare Workers supports assets with sizes of up to 25 MiB. We found a "
+                        f"file {location} with a size of {size / 1024 / 1024:.1f} MiB."
+                    )
+        if count > MAX_FILES:
+            faults.append(
+                f"Maximum number of assets exceeded. Cloudflare Workers supports up to {MAX_FILES:,} assets in a "
+                f'version. We found {count:,} files in the specified assets directory "{self.root}".'
+            )
+        return faults
+
+    def _served(self, path: str) -> bool:
+        """Whether the path of an existing file stays inside the folder and is not ignored."""
+        if "/." in path and any(part in (".", "..") for part in path.split("/")):
+            return False
+        if "\\" in path and os.sep == "\\":
+            return False
+        ignored = self._ignore.value()
+        if ignored is not None and ignored.match_file(path[1:]):
+            return False
+        return CASE_MATTERS or self._spelled_so(path)
+
+    def _spelled_so(self, path: str) -> bool:
+        folder = self._prefix
+        for part in path[1:].split("/"):
+            if part not in os.listdir(folder):
+                return False
+            folder = os.path.join(folder, part)
+        return True
+
+    def _parse_headers(self, text: str) -> HeaderRules:
+        rules = parse_headers(text)
+        for fault in rules.faults:
+            self._report(f"_headers: {fault}")
+        return rules
+
+    def _parse_redirects(self, text: str, html_handling: str) -> Redirects:
+        redirects = parse_redirects(text, html_handling)
+        for fault in redirects.faults:
+            self._report(f"_redirects: {fault}")
+        return redirects

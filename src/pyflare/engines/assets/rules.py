@@ -1,0 +1,311 @@
+"""The files `_headers` and `_redirects` of an assets folder.
+
+developers.cloudflare.com/workers/static-assets/headers and …/redirects. Faults are reported in Cloudflare's words and
+skip a line, never the file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pyflare.engines.assets.paths import PLACEHOLDER, checked_url, compile_rule, fill, has_host
+
+MAX_LINE_CHARACTERS = 2000
+MAX_HEADER_RULES = 100
+MAX_STATIC_REDIRECTS = 2000
+MAX_DYNAMIC_REDIRECTS = 100
+STATUSES = frozenset((200, 301, 302, 303, 307, 308))
+
+LOOKS_LIKE_PATH = re.compile(r"\S+://|/")
+COMMENT = re.compile(r"\s+#.*$")
+INDEX = re.compile(r"/index(.html)?$")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A line that was skipped; `line` 0 when the message names it."""
+
+    message: str
+    line: int = 0
+    text: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.message} (line {self.line}: {self.text})" if self.line else self.message
+
+
+@dataclass
+class HeaderRule:
+    path: str
+    headers: dict[str, str] = field(default_factory=dict)  # lower-case name -> value, joined when given twice
+    removed: list[str] = field(default_factory=list)
+    pattern: re.Pattern[str] | None = None
+
+
+@dataclass(frozen=True)
+class HeaderRules:
+    rules: Sequence[HeaderRule] = ()
+    faults: Sequence[Fault] = ()
+
+    def apply(self, host: str, path: str, headers: dict[str, str]) -> None:
+        """Change the headers of an answer to `path`; several rules for one name are joined by a comma."""
+        own: set[str] = set()
+        for rule in self.rules:
+            found = _matches(rule.pattern, rule.path, host, path)
+            if found is None:
+                continue
+            for name in rule.removed:
+                headers.pop(name.lower(), None)
+            for name, template in rule.headers.items():
+                value = fill(template, found)
+                headers[name] = f"{headers[name]}, {value}" if name in own and name in headers else value
+                own.add(name)
+
+
+@dataclass(frozen=True)
+class Redirect:
+    source: str
+    target: str
+    status: int
+    pattern: re.Pattern[str] | None = None  # None: `source` is a plain path
+
+
+@dataclass(frozen=True)
+class Redirects:
+    """Plain paths are looked up first, then the patterns in the order of the file."""
+
+    plain: dict[str, Redirect] = field(default_factory=dict)
+    patterns: Sequence[Redirect] = ()
+    faults: Sequence[Fault] = ()
+
+    def match(self, host: str, path: str) -> tuple[int, str] | None:
+        """Status and target of the first rule for a path."""
+        plain = self.plain.get(path)
+        if plain is not None:
+            return plain.status, plain.target
+        for rule in self.patterns:
+            found = _matches(rule.pattern, rule.source, host, path)
+            if found is not None:
+                target = fill(rule.target, found).strip()
+                return rule.status, target if re.match(r"\w+://", target) else re.sub("/+", "/", target)
+        return None
+
+
+def _matches(pattern: re.Pattern[str] | None, rule: str, host: str, path: str) -> dict[str, str] | None:
+    if pattern is None:
+        return None
+    subject = f"https://{host.partition(':')[0]}{path}" if rule.startswith("https://") else path
+    found = pattern.fullmatch(subject)
+    return None if found is None else found.groupdict()
+
+
+# --- _headers -----------------------------------------------------------------------------------------------------
+
+
+def parse_headers(text: str) -> HeaderRules:
+    return _HeaderFile().parse(text)
+
+
+class _HeaderFile:
+    """One reading of a `_headers` file."""
+
+    def __init__(self) -> None:
+        self.rules: list[HeaderRule] = []
+        self.faults: list[Fault] = []
+        self.rule: HeaderRule | None = None
+        self.skipping = False  # behind a path that was refused
+
+    def parse(self, text: str) -> HeaderRules:
+        lines = text.split("\n")
+        for number, raw in enumerate(lines, start=1):
+            line = raw.strip()
+            if not line or line.startswith("#"):
+                continue
+            if len(line) > MAX_LINE_CHARACTERS:
+                self.faults.append(Fault(_too_long(number)))
+            elif not LOOKS_LIKE_PATH.match(line):
+                self.header(line, number)
+            elif len(self.rules) + (self.rule is not None) >= MAX_HEADER_RULES:
+                left = len(lines) - number + 1
+                self.faults.append(
+                    Fault(
+                        f"Maximum number of rules supported is {MAX_HEADER_RULES}. "
+                        f"Skipping remaining {left} lines of file."
+                    )
+                )
+                break
+            else:
+                self.path(line, number)
+        self.finish()
+        by_path: dict[str, HeaderRule] = {}
+        for rule in self.rules:
+            rule.pattern = compile_rule(rule.path)
+            by_path[rule.path] = rule
+        return HeaderRules(list(by_path.values()), self.faults)
+
+    def finish(self) -> None:
+        if self.rule is None:
+            return
+        if self.rule.headers or self.rule.removed:
+            self.rules.append(self.rule)
+        else:
+            self.faults.append(Fault("No headers specified", text=self.rule.path))
+        self.rule = None
+
+    def path(self, line: str, number: int) -> None:
+        self.finish()
+        path, fault = checked_url(line, only_relative=False, ports=False, search=False, fragment=False)
+        fault = fault or _wildcard_fault(path)
+        self.skipping = fault is not None
+        if fault is not None:
+            self.faults.append(Fault(fault, number, line))
+        else:
+            self.rule = HeaderRule(path)
+
+    def header(self, line: str, number: int) -> None:
+        if self.skipping:
+            return
+        name, colon, value = line.partition(":")
+        name, value = name.strip().lower(), value.strip()
+        if self.rule is not None and not colon and line.startswith("! "):
+            self.rule.removed.append(line[2:].strip())
+            return
+        fault = self.fault(name, colon, value)
+        if fault is not None or self.rule is None:
+            self.faults.append(Fault(fault or "", number, line))
+            return
+        earlier = self.rule.headers.get(name)
+        self.rule.headers[name] = value if earlier is None else f"{earlier}, {value}"
+
+    def fault(self, name: str, colon: str, value: str) -> str | None:
+        if not colon:
+            if self.rule is None:
+                return "Expected a path beginning with at least one forward-slash"
+            return "Expected a colon-separated header pair (e.g. name: value)"
+        if " " in name:
+            return "Header name cannot include spaces"
+        if not name:
+            return "No header name specified"
+        if not value:
+            return "No header value specified"
+        return None if self.rule is not None else f"Path should come before header ({name}: {value})"
+
+
+def _too_long(number: int) -> str:
+    return f"Ignoring line {number} as it exceeds the maximum allowed length of {MAX_LINE_CHARACTERS}."
+
+
+def _wildcard_fault(path: str) -> str | None:
+    if path.count("*") > 1:
+        return (
+            f"Only one wildcard is allowed per rule. Use a named placeholder (e.g. :project) instead. Skipping {path}."
+        )
+    if "*" in path and re.search(r":splat(?!\w)", path):
+        return (
+            "Cannot combine a wildcard * with a :splat placeholder because wildcards are converted to :splat at "
+            f"runtime. Skipping {path}."
+        )
+    return None
+
+
+# --- _redirects ---------------------------------------------------------------------------------------------------
+
+
+def parse_redirects(text: str, html_handling: str) -> Redirects:
+    return _RedirectFile(html_handling).parse(text)
+
+
+class _RedirectFile:
+    """One reading of a `_redirects` file."""
+
+    def __init__(self, html_handling: str) -> None:
+        self.html_handling = html_handling
+        self.rules: list[Redirect] = []
+        self.faults: list[Fault] = []
+        self.seen: set[str] = set()
+        self.plain = 0
+        self.dynamic = 0
+
+    def parse(self, text: str) -> Redirects:
+        lines = text.split("\n")
+        for number, raw in enumerate(lines, start=1):
+            line = raw.strip()
+            if not line or line.startswith("#"):
+                continue
+            if len(line) > MAX_LINE_CHARACTERS:
+                self.faults.append(Fault(_too_long(number)))
+                continue
+            fault = self.rule(COMMENT.sub("", line).split())
+            if self.dynamic > MAX_DYNAMIC_REDIRECTS:
+                left = len(lines) - number + 1
+                self.faults.append(
+                    Fault(
+                        f"Maximum number of dynamic rules supported is {MAX_DYNAMIC_REDIRECTS}. "
+                        f"Skipping remaining {left} lines of file."
+                    )
+                )
+                break
+            if fault is not None:
+                self.faults.append(Fault(fault, number, line))
+        return self.result()
+
+    def result(self) -> Redirects:
+        """Plain paths count as plain only above the first pattern."""
+        plain: dict[str, Redirect] = {}
+        patterns: list[Redirect] = []
+        for rule in self.rules:
+            if not patterns and not _is_pattern(rule.source):
+                plain[rule.source] = rule
+            else:
+                patterns.append(Redirect(rule.source, rule.target, rule.status, compile_rule(rule.source)))
+        return Redirects(plain, patterns, self.faults)
+
+    def rule(self, tokens: list[str]) -> str | None:
+        """Keep the rule of one line, or say what is wrong with it."""
+        if not 2 <= len(tokens) <= 3:
+            return f"Expected exactly 2 or 3 whitespace-separated tokens. Got {len(tokens)}."
+        source, fault = checked_url(tokens[0], only_relative=True, ports=False, search=False, fragment=False)
+        if fault is not None:
+            return fault
+        fault = self.count(source)
+        if fault is not None:
+            return fault
+        target, fault = checked_url(tokens[1], only_relative=False, ports=True, search=True, fragment=True)
+        if fault is not None:
+            return fault
+        status = tokens[2] if len(tokens) == 3 else "302"
+        if not status.isdecimal() or int(status) not in STATUSES:
+            return f"Valid status codes are 200, 301, 302 (default), 303, 307, or 308. Got {status}."
+        if self.loops(source, target):
+            return (
+                "Infinite loop detected in this rule and has been ignored. This will cause a redirect to strip `.html` "
+                "or `/index` and end up triggering this rule again. Please fix or remove this rule to silence this "
+                "warning."
+            )
+        if source in self.seen:
+            return f"Ignoring duplicate rule for path {source}."
+        self.seen.add(source)
+        if status == "200" and has_host(target):
+            return f"Proxy (200) redirects can only point to relative paths. Got {target}"
+        self.rules.append(Redirect(source, target, int(status)))
+        return None
+
+    def count(self, source: str) -> str | None:
+        if self.dynamic or _is_pattern(source):
+            self.dynamic += 1
+            # With one too many the reading of the file ends.
+            return "" if self.dynamic > MAX_DYNAMIC_REDIRECTS else None
+        self.plain += 1
+        if self.plain > MAX_STATIC_REDIRECTS:
+            return f"Maximum number of static rules supported is {MAX_STATIC_REDIRECTS}. Skipping line."
+        return None
+
+    def loops(self, source: str, target: str) -> bool:
+        if has_host(target) or not INDEX.search(target):
+            return False
+        return source.endswith("/*") or (source.endswith("/") and self.html_handling != "none")
+
+
+def _is_pattern(source: str) -> bool:
+    return "*" in source or PLACEHOLDER.search(source) is not None
