@@ -21,6 +21,7 @@ class JsException(JsProxy, Exception, metaclass=_ErrorClass):
     """An Error of JavaScript, as Python sees it."""
 
     js_name: ClassVar[str] = "Error"
+    __module__ = "pyodide.ffi"  # as tracebacks name it on Cloudflare
 
     def __init__(self, message: str = "", name: str = "Error", constructor: ErrorConstructor | None = None) -> None:
         Exception.__init__(self, message)

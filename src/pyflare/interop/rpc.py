@@ -161,30 +161,40 @@ def _other(value: Any) -> Any:
 
 
 def remote(raised: BaseException) -> JsException:
-    """What the caller sees of an exception in another worker or object: an error of JavaScript crosses as it is, one of
-    Python as "PythonError" with the traceback, or as "Error: PythonError: …" before 2026-04-21."""
+    """What the caller sees of an exception in another worker or object: an error that the runtime made crosses as it
+    is, what the worker's code raised as `of_python` makes it."""
     if isinstance(raised, JsException):
-        seen = raised
-    elif scope.enabled("enhanced_error_serialization"):
-        seen = error(traces.render(raised), "PythonError")
-    else:
-        seen = error(f"PythonError: {traces.render(raised)}")
+        raised.__dict__["remote"] = True
+        return raised
+    return of_python(raised)
+
+
+def of_python(raised: BaseException) -> JsException:
+    """ "PythonError" with the traceback, or "Error: PythonError: …" before 2026-04-21. Also an error of JavaScript that
+    went through Python code ends like this: its traceback says `pyodide.ffi.JsException: …`."""
+    text = traces.render(raised)
+    modern = scope.enabled("enhanced_error_serialization")
+    seen = error(text, "PythonError") if modern else error(f"PythonError: {text}")
     seen.__dict__["remote"] = True
     return seen
 
 
 async def invoke(target: Any, method: str, args: tuple[Any, ...]) -> Any:
-    """Call a method of an entrypoint or object within its scope; its result, copied. Raises what `remote` makes."""
+    """Call a method of an entrypoint or object within its scope; its result, copied. Raises a JsException."""
     running = scope.current.get()
     assert running is not None
     sdk = running.worker.sdk
+    function = getattr(target, method, None)
+    if not callable(function):
+        raise remote(type_error(f"Method {method} does not exist"))
     try:
-        function = getattr(target, method, None)
-        if not callable(function):
-            raise type_error(f"Method {method} does not exist")
         result = function(*[sdk.python_from_rpc(arg) for arg in args])
         if inspect.isawaitable(result):
             result = await result
-        return transfer(sdk.python_to_rpc(result))
+        answer = sdk.python_to_rpc(result)
     except Exception as raised:
+        raise of_python(raised) from None
+    try:
+        return transfer(answer)
+    except JsException as raised:
         raise remote(raised) from None

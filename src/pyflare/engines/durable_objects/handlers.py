@@ -13,7 +13,7 @@ from typing import Any
 from pyflare.interop import scope
 from pyflare.interop.errors import error, type_error
 from pyflare.interop.modules.pyodide_code import positional_count
-from pyflare.interop.rpc import invoke, remote
+from pyflare.interop.rpc import invoke, of_python, remote
 from pyflare.interop.web.request import Request
 from pyflare.interop.web.response import Response
 
@@ -54,14 +54,14 @@ def call_fetch(request: Request) -> Work:
     async def work(target: Any) -> Response:
         running = scope.current.get()
         assert running is not None
+        function = handler(target, "fetch")
+        if function is None:
+            raise remote(error("Handler does not export a fetch() function."))
         try:
-            function = handler(target, "fetch")
-            if function is None:
-                raise error("Handler does not export a fetch() function.")
             result = await call(target, "fetch", function, (running.worker.sdk.Request(request), None, None))
-            return _response(result, f"{type(target).__name__}.fetch")
         except Exception as raised:
-            raise remote(raised) from None
+            raise of_python(raised) from None
+        return _response(result, f"{type(target).__name__}.fetch")
 
     return work
 
@@ -71,7 +71,8 @@ def _response(result: Any, name: str) -> Response:
     if isinstance(response, Response):
         return response
     given = "None" if result is None else type(result).__name__
-    raise type_error(
+    wrong = type_error(
         "Incorrect type for Promise: the Promise did not resolve to 'Response'. "
         f"{name} returned {given}: return Response(...) or Response.json(...)"
     )
+    raise remote(wrong)
