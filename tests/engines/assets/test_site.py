@@ -59,7 +59,8 @@ def text(response: Response) -> str:
 
 
 def header(response: Response, name: str) -> str | None:
-    return response.headers.first(name)
+    value: str | None = response.headers.first(name)
+    return value
 
 
 @pytest.fixture
@@ -267,6 +268,10 @@ def fetched(room: Assets, *args: Any, **options: Any) -> Any:
 def test_the_binding_answers_any_host(bench: Bench) -> None:
     response = fetched(opened(bench, {"binding": "ASSETS", "run_worker_first": True}), "http://any.test/notes.txt")
     assert (response.constructor.name, response.status, text(response)) == ("Response", 200, "plain notes")
+
+
+def test_the_sdk_knows_the_binding_as_a_fetcher(bench: Bench) -> None:
+    assert opened(bench, {"binding": "ASSETS"}).bindings("w")["ASSETS"].constructor.name == "Fetcher"
 
 
 def test_the_binding_follows_its_own_redirects(bench: Bench) -> None:

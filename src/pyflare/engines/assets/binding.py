@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from pyflare.engines.assets.site import Site
 from pyflare.interop.rpc import Fetcher
 from pyflare.interop.web.request import Request
@@ -10,6 +12,8 @@ from pyflare.interop.web.response import Response
 
 class AssetsFetcher(Fetcher):
     """`ASSETS.fetch(url or request)`: only the path counts, not the host."""
+
+    js_name: ClassVar[str] = "Fetcher"
 
     def __init__(self, site: Site) -> None:
         self._site = site

@@ -107,7 +107,8 @@ class GetResult(HeadResult):
         return self._reader.arrayBuffer()
 
     def bytes(self) -> JsPromise:
-        return self._reader.bytes()
+        promise: JsPromise = self._reader.bytes()
+        return promise
 
     def blob(self) -> JsPromise:
         # The type as it was stored, not as a header would have it.
