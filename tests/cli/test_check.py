@@ -41,6 +41,12 @@ def test_the_engines_look_at_their_sections_too(project: Project) -> None:
     ]
 
 
+def test_a_class_without_a_migration_is_one_warning_with_the_line_to_add(project: Project) -> None:
+    project.configure(durable_objects={"bindings": [{"name": "C", "class_name": "Counter"}]})
+    [warning] = check(project).stderr.splitlines()
+    assert warning.endswith('"migrations": [{ "tag": "v1", "new_sqlite_classes": ["Counter"] }]')
+
+
 def test_a_handler_outside_a_class_is_refused(project: Project) -> None:
     project.configure()
     project.write("src/entry.py", "async def fetch(request): ...\n")

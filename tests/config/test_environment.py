@@ -92,6 +92,16 @@ def test_the_flag_wins_over_cloudflare_env(project: Project) -> None:
     assert project.load({"CLOUDFLARE_ENV": "staging"}, env="live").name == "shop-live"
 
 
+def test_an_empty_flag_asks_for_the_top_level(project: Project) -> None:
+    project.configure(env={"staging": {}})
+    assert project.load({"CLOUDFLARE_ENV": "staging"}, env="").name == "shop"
+
+
+def test_a_worker_without_a_name_gets_the_environment_added_to_that_of_its_folder(project: Project) -> None:
+    config = project.configure("shop/wrangler.jsonc", name=None, main="../src/entry.py", env={"staging": {}})
+    assert project.load(configs=(config,), env="staging").name == "shop-staging"
+
+
 def test_cloudflare_env_may_stand_in_the_env_file_of_the_working_directory(project: Project) -> None:
     project.configure(env={"staging": {}})
     project.write(".env", "CLOUDFLARE_ENV=staging\n")

@@ -68,7 +68,8 @@ def read_workers(options: DevOptions, environ: Mapping[str, str], strict: bool =
     `strict` refuses what Cloudflare would not serve, as `[tool.pyflare] strict = true` does.
     """
     environ = command_environ(options, environ)
-    environment = options.env or environ.get("CLOUDFLARE_ENV") or None
+    wanted = options.env if options.env is not None else environ.get("CLOUDFLARE_ENV")
+    environment = wanted or None  # `--env ""` asks for the top level
     auxiliary = DevOptions(cwd=options.cwd, env=options.env)  # as in wrangler, only --env reaches the others
     loaded: list[Loaded] = []
     unreadable: list[str] = []
@@ -117,7 +118,6 @@ class _Reader:
         around = Surroundings(root, self._options.cwd, self._environment, self._options.env_files, self._environ)
         variables = load_vars(sections, self._options.vars, around, diagnostics)
         check_names(sections, diagnostics)
-        self._advice.migrations(sections)
         project = read_project(root, diagnostics)
         module_root = _module_root(sections, root, main)
         self._check_requirements(module_root)
