@@ -91,6 +91,7 @@ class Front:
             plain(exchange, 426, "Upgrade Required", "Not a WebSocket handshake", [("sec-websocket-version", "13")])
             return
         own = [pair for pair in response.headers.pairs() if pair[0] not in ("connection", "upgrade")]
+        response._web_socket.couple()
         channel = response._web_socket.channel
         exchange.upgrade(handshake + own, lambda transport: SocketProtocol(self.hub, transport, channel, self._frames))
 

@@ -1,0 +1,241 @@
+"""How `pyflare dev` starts, reloads and ends."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.dev import Dev, is_running, project
+
+HELLO = """
+from workers import Response, WorkerEntrypoint
+
+class Default(WorkerEntrypoint):
+    async def fetch(self, request):
+        return Response("one " + str(getattr(self.env, "WORD", "")))
+"""
+BROKEN = "import nothing_of_this_name\n"
+SLOW = """
+import asyncio
+from workers import Response, WorkerEntrypoint
+
+class Default(WorkerEntrypoint):
+    async def fetch(self, request):
+        if "slow" in request.url:
+            await asyncio.sleep(0.3)
+        if "hang" in request.url:
+            await asyncio.sleep(60)
+        return Response("one")
+"""
+
+
+def test_a_saved_file_is_served_and_every_client_kept(tmp_path: Path) -> None:
+    folder = project(tmp_path, HELLO)
+    with Dev(folder) as dev:
+        kept = dev.connect()
+        kept.request("GET", "/")
+        assert kept.getresponse().read() == b"one "
+        (folder / "entry.py").write_text(HELLO.replace("one", "two"))
+        dev.until("two")
+        kept.auto_open = 0  # the very same connection, or an error
+        kept.request("POST", "/", b"body")
+        assert kept.getresponse().read() == b"two "
+        kept.close()
+
+
+def test_no_request_fails_while_files_are_saved(tmp_path: Path) -> None:
+    folder = project(tmp_path, SLOW)
+    with Dev(folder) as dev:
+        over, answers, faults = threading.Event(), [], []
+
+        def client(path: str) -> None:
+            connection = dev.connect()
+            connection.connect()
+            connection.auto_open = 0
+            while not over.is_set():
+                try:
+                    connection.request("POST", path, b"x" * 100)
+                    response = connection.getresponse()
+                    response.read()
+                    answers.append(response.status)
+                except OSError as fault:
+                    faults.append(fault)
+                    return
+                time.sleep(0.02)
+            connection.close()
+
+        threads = [threading.Thread(target=client, args=(path,)) for path in ("/", "/", "/slow")]
+        for thread in threads:
+            thread.start()
+        for number in range(4):
+            (folder / "entry.py").write_text(SLOW.replace("one", f"save {number}"))
+            dev.until(f"save {number}")
+        over.set()
+        for thread in threads:
+            thread.join()
+        assert not faults
+        assert set(answers) == {200}
+
+
+def test_a_broken_save_is_told_to_client_and_terminal_and_heals(tmp_path: Path) -> None:
+    folder = project(tmp_path, HELLO)
+    with Dev(folder) as dev:
+        (folder / "entry.py").write_text(BROKEN)
+        status, text = dev.until("nothing_of_this_name")
+        assert status == 500
+        assert "entry.py" in text
+        assert dev.get("/__scheduled")[0] == 500
+        dev.wait_for("ModuleNotFoundError")
+        (folder / "entry.py").write_text(HELLO.replace("one", "healed"))
+        assert dev.until("healed")[0] == 200
+
+
+def test_a_worker_that_is_broken_from_the_start_heals_too(tmp_path: Path) -> None:
+    folder = project(tmp_path, "def broken(:\n")
+    with Dev(folder) as dev:
+        assert "SyntaxError" in dev.get()[1]
+        (folder / "entry.py").write_text(HELLO)
+        assert dev.until("one")[0] == 200
+
+
+def test_dev_vars_and_configuration_reload_and_a_fault_in_them_heals(tmp_path: Path) -> None:
+    folder = project(tmp_path, HELLO)
+    with Dev(folder) as dev:
+        (folder / ".dev.vars").write_text("WORD=secret\n")
+        dev.until("one secret")
+        (folder / "wrangler.jsonc").write_text("{ nonsense")
+        assert dev.until("wrangler.jsonc")[0] == 500
+        project(folder, HELLO, vars={"WORD": "hidden by .dev.vars", "OTHER": "x"})
+        assert dev.until("one secret")[0] == 200
+
+
+def test_a_request_that_outlives_the_reload_is_503(tmp_path: Path) -> None:
+    folder = project(tmp_path, SLOW)
+    with Dev(folder) as dev:
+        connection = dev.connect()
+        connection.request("GET", "/hang")
+        dev.get()  # by now the other one is in the worker
+        (folder / "entry.py").write_text(SLOW.replace("one", "two"))
+        response = connection.getresponse()
+        assert (response.status, response.getheader("retry-after")) == (503, "0")
+        connection.close()
+        dev.until("two")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_within_two_seconds_even_with_a_request_in_flight(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    folder = project(tmp_path, SLOW)
+    with Dev(folder) as dev:
+        connection = dev.connect()
+        connection.request("GET", "/hang")
+        dev.get()
+        runtime = dev.runtime_pid()
+        begun = time.monotonic()
+        assert dev.stop(number) == 0
+        assert time.monotonic() - begun < 2.0
+        assert not is_running(runtime)
+        assert not (folder / ".wrangler/state/v3/pyflare/server.json").exists()
+        connection.close()
+        with socket.create_server(("127.0.0.1", dev.port)):
+            pass  # the port is free
+
+
+def test_a_killed_supervisor_takes_the_runtime_along_and_frees_the_state(tmp_path: Path) -> None:
+    folder = project(tmp_path, "import time\n" + SLOW.replace("await asyncio.sleep(60)", "time.sleep(60)"))
+    with Dev(folder) as dev:
+        runtime = dev.runtime_pid()
+        connection = dev.connect()
+        connection.request("GET", "/hang")  # the loop is blocked by worker code
+        time.sleep(0.1)
+        dev.process.kill()
+        deadline = time.monotonic() + 5
+        while is_running(runtime) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert not is_running(runtime)
+        connection.close()
+    with Dev(folder) as dev:
+        assert dev.get()[0] == 200
+
+
+def test_a_runtime_that_dies_is_started_again(tmp_path: Path) -> None:
+    folder = project(
+        tmp_path, "import os\n" + HELLO.replace("return", "if 'die' in request.url: os._exit(3)\n        return")
+    )
+    with Dev(folder) as dev:
+        with pytest.raises(OSError):
+            dev.get("/die")
+        dev.wait_for("ended with status 3")
+        (folder / "entry.py").write_text(HELLO)
+        assert dev.until("one")[0] == 200
+
+
+def test_a_port_that_was_asked_for_and_is_taken_ends_it(tmp_path: Path) -> None:
+    folder = project(tmp_path, HELLO)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        dev = Dev(folder, "--port", str(port), ready=False)
+        assert dev.ended() == 1
+        assert f"Port {port} is in use" in dev.output
+        assert len(dev.lines) == 1
+
+
+def test_a_second_server_on_the_same_state_is_refused_with_the_first_one_named(tmp_path: Path) -> None:
+    folder = project(tmp_path, HELLO)
+    with Dev(folder) as first:
+        second = Dev(folder, ready=False)
+        assert second.ended() == 1
+        assert f"pid {first.process.pid} on port {first.port}" in second.output
+        assert "--persist-to" in second.output
+        with Dev(folder, "--persist-to", str(tmp_path / "other")) as third:
+            assert third.get()[0] == 200
+
+
+def test_faults_of_the_configuration_end_the_start_before_a_port_is_taken(tmp_path: Path) -> None:
+    folder = project(tmp_path, HELLO, vars=3, compatibility_date="soon")
+    dev = Dev(folder, ready=False)
+    assert dev.ended() == 1
+    assert "vars" in dev.output
+    assert "compatibility_date" in dev.output
+    assert "Ready" not in dev.output
+
+
+def test_a_build_command_runs_before_the_start_and_when_its_folder_changes(tmp_path: Path) -> None:
+    folder = project(tmp_path, HELLO, main="made/entry.py", build={"command": "mkdir -p made && cp src/*.py made"})
+    (folder / "src").mkdir()
+    (folder / "src/entry.py").write_text(HELLO)
+    (folder / "entry.py").unlink()
+    with Dev(folder) as dev:
+        assert dev.get() == (200, "one ")
+        (folder / "src/entry.py").write_text(HELLO.replace("one", "two"))
+        dev.until("two")
+
+
+def test_without_reload_one_process_does_everything(tmp_path: Path) -> None:
+    folder = project(tmp_path, "import os\n" + HELLO.replace('"one "', "str(os.getpid())"))
+    with Dev(folder, "--no-reload") as dev:
+        assert dev.get() == (200, str(dev.process.pid))
+        assert dev.stop() == 0
+
+
+def test_without_reload_broken_code_ends_it(tmp_path: Path) -> None:
+    folder = project(tmp_path, BROKEN)
+    dev = Dev(folder, "--no-reload", ready=False)
+    assert dev.ended() == 1
+    assert "nothing_of_this_name" in dev.output
+
+
+def test_server_json_tells_how_to_reach_it(tmp_path: Path) -> None:
+    folder = project(tmp_path, HELLO)
+    with Dev(folder) as dev:
+        file = folder / ".wrangler/state/v3/pyflare/server.json"
+        holder = json.loads(file.read_text())
+        assert (holder["pid"], holder["port"]) == (dev.process.pid, dev.port)
+        assert file.stat().st_mode & 0o077 == 0
