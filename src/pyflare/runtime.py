@@ -27,8 +27,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pyflare import engines
 from pyflare.clock import SystemClock, use_utc
-from pyflare.config.load import Loaded, load_workers, read_workers, state_folder
+from pyflare.config.load import Loaded, faults_of, load_workers, read_workers, state_folder
 from pyflare.config.options import DevOptions
 from pyflare.errors import ConfigError
 from pyflare.line import Line, Message, receive_descriptors
@@ -111,7 +112,7 @@ class Runtime:
             if not self._first:
                 self._line.send("configured", targets=None, builds=[])
             return faulty
-        faults = [fault for one in loaded for fault in one.diagnostics.located()]
+        faults = faults_of(loaded, engines.examine)
         configs = [one.config for one in loaded]
         builds = [config.build for config in configs if config.build.command]
         if not (self._first and faults and not builds):

@@ -50,15 +50,9 @@ Examine = Callable[[WorkerConfig, Diagnostics], None]
 
 
 def load_workers(options: DevOptions, environ: Mapping[str, str], examine: Examine | None = None) -> list[WorkerConfig]:
-    """The workers that the command line names, the primary first. `ConfigError` holds every fault of every file.
-
-    `examine` is asked for further faults once there is one, so that the engines' are in the same message.
-    """
+    """The workers that the command line names, the primary first. `ConfigError` holds every fault of every file."""
     loaded = read_workers(options, environ)
-    if examine is not None and any(one.diagnostics.faults for one in loaded):
-        for one in loaded:
-            examine(one.config, one.diagnostics)
-    check_loaded(loaded)
+    check_loaded(loaded, examine)
     return [one.config for one in loaded]
 
 
@@ -85,11 +79,19 @@ def read_workers(options: DevOptions, environ: Mapping[str, str], strict: bool =
     return loaded
 
 
-def check_loaded(loaded: Sequence[Loaded]) -> None:
+def check_loaded(loaded: Sequence[Loaded], examine: Examine | None = None) -> None:
     """Raise one `ConfigError` with the faults of all workers."""
-    faults = [fault for one in loaded for fault in one.diagnostics.located()]
+    faults = faults_of(loaded, examine)
     if faults:
         raise ConfigError(*faults)
+
+
+def faults_of(loaded: Sequence[Loaded], examine: Examine | None = None) -> list[str]:
+    """The faults of all workers. `examine` is asked for more once there is one, to have the engines' beside it."""
+    if examine is not None and any(one.diagnostics.faults for one in loaded):
+        for one in loaded:
+            examine(one.config, one.diagnostics)
+    return [fault for one in loaded for fault in one.diagnostics.located()]
 
 
 def state_folder(options: DevOptions, primary: WorkerConfig) -> Path:
