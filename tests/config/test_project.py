@@ -47,6 +47,12 @@ def test_a_wrong_setting_is_a_fault(project: Project) -> None:
     ]
 
 
+def test_the_settings_of_rooms_are_known(project: Project) -> None:
+    project.configure()
+    project.write("pyproject.toml", "[tool.pyflare]\nevict_after = 1.5\n[tool.pyflare.queues]\nundecided = 'ack'\n")
+    assert project.warnings() == []
+
+
 def test_an_unknown_setting_is_a_warning(project: Project) -> None:
     project.configure()
     project.write("pyproject.toml", "[tool.pyflare]\nstrcit = true\n")

@@ -10,14 +10,18 @@ from typing import Any
 
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.read import parse_toml, read_text
-from pyflare.config.shapes import Shape, check_fields, flag, one_of
+from pyflare.config.shapes import Shape, check_fields, flag, mapping, number, one_of
 from pyflare.errors import ConfigError
 
 _REQUIREMENT = r"\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)"
 _SEPARATORS = r"[-_.]+"
 
-# `strict` refuses handlers that Cloudflare would not find; `limits = "warn"` lets a worker pass production's limits.
-SETTINGS: Mapping[str, Shape] = {"strict": flag, "limits": one_of("error", "warn")}
+SETTINGS: Mapping[str, Shape] = {
+    "strict": flag,  # refuse handlers that Cloudflare would not find
+    "limits": one_of("error", "warn"),  # "warn" lets a worker pass production's limits
+    "evict_after": number,  # read by the room of Durable Objects
+    "queues": mapping,  # read by the room of queues
+}
 
 
 @dataclass(frozen=True)
