@@ -15,11 +15,11 @@ from pyflare.interop.proxy import JsObject, jsnull
 
 MAX_SAFE = 2**53 - 1
 
-Blob = Callable[[bytes], Any]
+Convert = Callable[[Any], Any]
 
 
-def value(cell: Any, blob: Blob = ArrayBuffer.make) -> Any:
-    """One cell."""
+def value(cell: Any, blob: Convert = ArrayBuffer.make) -> Any:
+    """One cell; `blob` is told what to do with bytes."""
     kind = type(cell)
     if kind is str:
         return cell
@@ -32,27 +32,21 @@ def value(cell: Any, blob: Blob = ArrayBuffer.make) -> Any:
     return blob(cell)
 
 
-def objects(columns: Sequence[str], rows: Iterable[Sequence[Any]], blob: Blob = ArrayBuffer.make) -> list[JsObject]:
+def objects(columns: Sequence[str], rows: Iterable[Sequence[Any]], convert: Convert = value) -> list[JsObject]:
     """An object a row."""
-    if any(name.isdigit() for name in columns):
-        names = sorted(columns, key=_index_first)
-        return [_object(names, dict(zip(columns, row, strict=False)), blob) for row in rows]
+    names = sorted(columns, key=_index_first) if any(name.isdigit() for name in columns) else None
     made = []
     for row in rows:
         one: JsObject = JsObject.__new__(JsObject)
-        one.__dict__ = {name: value(cell, blob) for name, cell in zip(columns, row, strict=False)}
+        cells = dict(zip(columns, map(convert, row), strict=False))
+        one.__dict__ = cells if names is None else {name: cells[name] for name in names}
         made.append(one)
     return made
 
 
-def arrays(rows: Iterable[Sequence[Any]], blob: Blob = ArrayBuffer.make) -> list[list[Any]]:
+def arrays(rows: Iterable[Sequence[Any]], convert: Convert = value) -> list[list[Any]]:
     """The cells of each row."""
-    return [[value(cell, blob) for cell in row] for row in rows]
-
-
-def _object(names: Sequence[str], cells: dict[str, Any], blob: Blob) -> JsObject:
-    made: JsObject = JsObject.make((name, value(cells[name], blob)) for name in names)
-    return made
+    return [[convert(cell) for cell in row] for row in rows]
 
 
 def _index_first(name: str) -> tuple[int, int]:

@@ -90,6 +90,7 @@ class Runner:
         self._mark = ""
         self._status: dict[str, int] = {}
         self._cursor = self._new_cursor()
+        self.wrote = False  # whether a statement of the last text was not read-only
         # Of the text that runs now:
         self._left = 0  # characters of it that were not reached yet
         self._several = False
@@ -105,7 +106,7 @@ class Runner:
         connection, guard, cursor = self._connection, self.guard, self._cursor
         changes, total = 0, connection.total_changes()
         self._left, self._several, self._readonly, self._rows, self._current = len(text), False, True, [], None
-        self._redefined = False
+        self._redefined = self.wrote = False
         guard.user, guard.facts, guard.refusal = True, None, None
         connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, self._profile)
         try:
@@ -198,8 +199,8 @@ class Runner:
         return True
 
     def _write(self) -> None:
-        # What the callback runs is ours.
-        self.guard.user = False
+        self.wrote = True
+        self.guard.user = False  # what the callback runs is ours
         try:
             self._on_write()
         finally:

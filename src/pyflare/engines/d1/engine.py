@@ -1,0 +1,75 @@
+"""The D1 room: databases of all workers, each opened when it is first used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from pyflare.config.diagnostics import Diagnostics
+from pyflare.config.model import WorkerConfig
+from pyflare.engines.base import BindingRow, EngineContext, Panel
+from pyflare.engines.d1 import panel
+from pyflare.engines.d1.binding import D1Database
+from pyflare.engines.d1.config import D1Config, parse
+from pyflare.engines.d1.store import D1Store, path_of
+
+
+class D1:
+    keys: ClassVar[Sequence[str]] = ("d1_databases",)
+
+    @staticmethod
+    def parse(config: WorkerConfig, diagnostics: Diagnostics) -> D1Config:
+        return parse(config, diagnostics)
+
+    def __init__(self, configs: Mapping[str, D1Config], ctx: EngineContext) -> None:
+        self._configs = configs
+        self._ctx = ctx
+        self._stores: dict[str, D1Store] = {}
+
+    def store(self, database: str) -> D1Store:
+        """The file of a database id, whether or not a worker is bound to it."""
+        store = self._stores.get(database)
+        if store is None:
+            layout = self._ctx.storage
+            store = self._stores[database] = D1Store(path_of(layout, database), layout.durability)
+        return store
+
+    @property
+    def databases(self) -> Mapping[str, str]:
+        """Database id -> the name that people know, in the order of the configuration."""
+        found: dict[str, str] = {}
+        for config in self._configs.values():
+            for binding in config.bindings:
+                found.setdefault(binding.database, binding.database_name or binding.name)
+        return found
+
+    def bindings(self, worker: str) -> Mapping[str, Any]:
+        return {
+            binding.name: D1Database.make(self.store(binding.database)) for binding in self._configs[worker].bindings
+        }
+
+    def rows(self, worker: str) -> Sequence[BindingRow]:
+        return [
+            BindingRow(binding.name, "D1 Database", binding.database_name or binding.database)
+            for binding in self._configs[worker].bindings
+        ]
+
+    def next_due(self) -> float | None:
+        return None
+
+    def run_due(self, now: float) -> None:
+        return None
+
+    def busy(self) -> Sequence[str]:
+        return ()
+
+    def panel(self) -> Panel:
+        return panel.of(self)
+
+    async def pause(self) -> None:
+        return None
+
+    def close(self) -> None:
+        for store in self._stores.values():
+            store.close()
+        self._stores.clear()

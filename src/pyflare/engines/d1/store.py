@@ -1,0 +1,207 @@
+"""The file of one D1 database, wrangler's `v3/d1/miniflare-D1DatabaseObject/<id>.sqlite`.
+
+Other processes read and write it too: nothing waits for a lock here (`D1Fault.busy` says to try again), and a schema
+that another one changed is noticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from pyflare.clock import monotonic
+from pyflare.engines.d1.config import MAX_DATABASE_BYTES, MAX_QUERY_SECONDS
+from pyflare.storage import bookmark
+from pyflare.storage.database import Database
+from pyflare.storage.layout import Layout
+from pyflare.storage.sql_guard import SqlError, describe, is_busy
+from pyflare.storage.sql_runner import Row, Runner
+
+PAGE_BYTES = 4096
+UNIQUE_KEY = "miniflare-D1DatabaseObject"
+
+NO_STATEMENTS = "No SQL statements detected."
+TOO_LONG = "D1 DB storage operation exceeded timeout which caused object to be reset."
+
+# Any look at the schema makes SQLite read again what another process changed.
+LOOK = "SELECT 1 FROM sqlite_schema LIMIT 1"
+
+TABLES = """
+    SELECT name FROM sqlite_schema
+    WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\'
+    ORDER BY name
+"""
+
+
+class D1Fault(Exception):
+    """A request failed and was rolled back; `busy`: because another process holds the file."""
+
+    def __init__(self, message: str, busy: bool = False) -> None:
+        super().__init__(message)
+        self.message, self.busy = message, busy
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    sql: str
+    params: Sequence[Any] = ()  # str, float, bytes, None
+
+
+@dataclass(frozen=True, slots=True)
+class Meta:
+    """What production tells of a statement; sizes in bytes, `duration` in milliseconds."""
+
+    duration: float
+    changes: int
+    last_row_id: int
+    changed_db: bool
+    size_after: int
+    rows_read: int
+    rows_written: int
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    columns: Sequence[str]
+    rows: Sequence[Row]
+    meta: Meta
+
+
+def path_of(layout: Layout, database: str) -> Path:
+    return layout.simulator("d1", UNIQUE_KEY, database)
+
+
+class D1Store:
+    """Opened when it is first used."""
+
+    def __init__(self, path: Path, durability: str = "normal", seconds: float = MAX_QUERY_SECONDS) -> None:
+        self.path = path
+        self._durability, self._seconds = durability, seconds
+        self._database: Database | None = None
+        self._runner: Runner | None = None
+        self._schema = -1  # version of the schema that the cached statements were prepared with
+        self._size = 0
+        self._deadline = 0.0
+
+    # --- the file -------------------------------------------------------------------------------------------------
+
+    def _open(self) -> Database:
+        if self._database is None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            database = Database(self.path, durability=self._durability)
+            database.execute("PRAGMA foreign_keys = ON")
+            database.execute(f"PRAGMA max_page_count = {MAX_DATABASE_BYTES // PAGE_BYTES}")
+            database.raw.set_busy_timeout(0)
+            self._database = database
+            self._runner = Runner(database.raw, _nothing, self._overtime)
+            self._size = self._measure(database)
+        return self._database
+
+    def close(self) -> None:
+        database, self._database, self._runner = self._database, None, None
+        if database is not None:
+            database.raw.close(True)
+
+    def _measure(self, database: Database) -> int:
+        pages: int = database.value("PRAGMA page_count") - database.value("PRAGMA freelist_count")
+        return pages * PAGE_BYTES
+
+    def _overtime(self) -> bool:
+        return monotonic() > self._deadline
+
+    # --- requests -------------------------------------------------------------------------------------------------
+
+    def run(self, queries: Sequence[Query]) -> list[Result]:
+        """Run all or nothing. Raises `D1Fault`."""
+        wanted = [query for query in queries if _is_statement(query.sql)]
+        if not wanted:
+            raise D1Fault(NO_STATEMENTS)
+        try:
+            database = self._open()
+            if len(wanted) == 1 and _only_reads(wanted[0].sql):
+                return [self._one(database, wanted[0])]
+            database.execute("BEGIN" if len(wanted) > 1 else "BEGIN IMMEDIATE")
+            results = [self._one(database, query) for query in wanted]
+            database.execute("COMMIT")
+        except SqlError as fault:
+            self._undo()
+            raise D1Fault(TOO_LONG if fault.timed_out else fault.message, fault.busy) from None
+        except apsw.Error as fault:
+            self._undo()
+            raise D1Fault(describe(fault), is_busy(fault)) from None
+        except BaseException:
+            self._undo()
+            raise
+        return results
+
+    def _one(self, database: Database, query: Query) -> Result:
+        runner, connection = self._runner, database.raw
+        assert runner is not None
+        version = database.value("PRAGMA schema_version")
+        if version != self._schema:
+            database.value(LOOK)
+            runner.schema_changed()
+            self._schema = version
+        total, row_id = connection.total_changes(), connection.last_insert_rowid()
+        began = monotonic()
+        self._deadline = began + self._seconds
+        found = runner.run(query.sql, query.params)
+        rows = found.all()
+        duration = round((monotonic() - began) * 1000, 4)
+        changes, last_row_id = connection.total_changes() - total, connection.last_insert_rowid()
+        size, self._size = self._size, self._measure(database)
+        changed = bool(changes) or last_row_id != row_id or (size != self._size and runner.wrote)
+        meta = Meta(duration, changes, last_row_id, changed, self._size, found.read, found.written)
+        return Result(found.columns, rows, meta)
+
+    def _undo(self) -> None:
+        if self._database is not None and self._database.raw.in_transaction:
+            self._database.execute("ROLLBACK")
+
+    # --- sessions -------------------------------------------------------------------------------------------------
+
+    def bookmark(self, wrote: bool) -> str:
+        """The bookmark after a request of a session; a new one if the request wrote. Raises `D1Fault`."""
+        try:
+            return bookmark.advance(self._open()) if wrote else bookmark.current(self._open())
+        except apsw.Error as fault:
+            raise D1Fault(describe(fault), is_busy(fault)) from None
+
+    # --- for people -----------------------------------------------------------------------------------------------
+
+    def tables(self) -> list[tuple[str, int]]:
+        """The user's tables, and how many rows they have."""
+        if not self.path.exists():
+            return []
+        database = self._open()
+        names = [str(name) for (name,) in database.execute(TABLES)]
+        return [(name, database.value(f"SELECT count(*) FROM {quoted(name)}")) for name in names]
+
+    @property
+    def database(self) -> Database:
+        """The open file, unguarded."""
+        return self._open()
+
+
+def quoted(name: str) -> str:
+    """An identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _is_statement(sql: str) -> bool:
+    """Whether a text is more than a comment that stands behind blanks, which is what miniflare leaves out."""
+    lines = (line for line in sql.split("\n") if not (line[:1].isspace() and line.lstrip().startswith("--")))
+    return any(line.strip() for line in lines)
+
+
+def _only_reads(sql: str) -> bool:
+    """Whether a text surely is a single SELECT, which needs no transaction."""
+    return sql[:6].upper() == "SELECT" and ";" not in sql.rstrip("; \t\r\n")
+
+
+def _nothing() -> None:
+    """The transaction is open before a statement writes."""

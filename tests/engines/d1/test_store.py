@@ -1,0 +1,147 @@
+"""The file of a D1 database, without a loop."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import apsw
+import pytest
+
+from pyflare.engines.d1.store import D1Fault, D1Store, Query, path_of
+from pyflare.storage.layout import Layout
+
+SPIN = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> D1Store:
+    return D1Store(tmp_path / "a.sqlite")
+
+
+def run(store: D1Store, *texts: str) -> list[tuple[object, ...]]:
+    return list(store.run([Query(text) for text in texts])[-1].rows)
+
+
+@pytest.mark.cloudflare("parity/storage/NOTES.md, parity/state-sample")
+def test_the_file_has_the_name_that_wrangler_gives_it(tmp_path: Path) -> None:
+    path = path_of(Layout(tmp_path), "sample-db")
+    assert path.relative_to(tmp_path).as_posix() == (
+        "d1/miniflare-D1DatabaseObject/58e4d4328056c7017745b5b2ed0bdf1a1c1e93f7c30d21b75c38eda85ec14605.sqlite"
+    )
+
+
+@pytest.mark.cloudflare("parity/state-sample")
+def test_a_database_of_the_runtime_is_read_from_its_write_ahead_log(tmp_path: Path) -> None:
+    for suffix in ("", "-wal"):
+        shutil.copyfile(Path(__file__).parent / "data" / f"users.sqlite{suffix}", tmp_path / f"a.sqlite{suffix}")
+    assert run(D1Store(tmp_path / "a.sqlite"), "SELECT * FROM users") == [(1, "Ada", b"\x01"), (2, "Grace", None)]
+
+
+def test_nothing_is_made_before_the_first_request(store: D1Store) -> None:
+    assert (store.tables(), store.path.exists()) == ([], False)
+    run(store, "CREATE TABLE t (a)")
+    assert (store.tables(), store.path.exists()) == ([("t", 0)], True)
+
+
+def test_a_request_is_all_or_nothing(store: D1Store) -> None:
+    run(store, "CREATE TABLE t (a UNIQUE)")
+    with pytest.raises(D1Fault, match="UNIQUE constraint failed"):
+        run(store, "INSERT INTO t VALUES (1)", "INSERT INTO t VALUES (1)")
+    with pytest.raises(D1Fault, match="no such table"):
+        run(store, "INSERT INTO t VALUES (2); SELECT * FROM nowhere")
+    assert run(store, "SELECT count(*) FROM t") == [(0,)]
+
+
+def test_foreign_keys_are_enforced_and_can_be_deferred_within_a_request(store: D1Store) -> None:
+    run(store, "CREATE TABLE parent (id INTEGER PRIMARY KEY)", "CREATE TABLE child (p REFERENCES parent (id))")
+    with pytest.raises(D1Fault, match="FOREIGN KEY constraint failed: SQLITE_CONSTRAINT"):
+        run(store, "INSERT INTO child VALUES (9)")
+    run(store, "PRAGMA defer_foreign_keys = on", "INSERT INTO child VALUES (9)", "INSERT INTO parent VALUES (9)")
+    with pytest.raises(D1Fault, match="FOREIGN KEY constraint failed: SQLITE_CONSTRAINT"):
+        run(store, "PRAGMA defer_foreign_keys = on", "INSERT INTO child VALUES (8)")
+    assert run(store, "SELECT p FROM child") == [(9,)]
+
+
+@pytest.mark.cloudflare("parity/storage d1_meta_of_an_insert, d1_meta_rows_read_and_written")
+def test_what_is_told_of_an_insert(store: D1Store) -> None:
+    run(store, "CREATE TABLE t (id INTEGER PRIMARY KEY, v TEXT UNIQUE)")
+    meta = store.run([Query("INSERT INTO t (v) VALUES ('a'), ('b')")])[0].meta
+    assert (meta.changes, meta.last_row_id, meta.changed_db, meta.rows_written) == (2, 2, True, 4)
+    assert meta.size_after % 4096 == 0
+    meta = store.run([Query("SELECT * FROM t")])[0].meta
+    assert (meta.changes, meta.last_row_id, meta.changed_db, meta.rows_read) == (0, 2, False, 2)
+
+
+@pytest.mark.cloudflare("miniflare workers/d1/database.worker.ts")
+def test_texts_that_are_only_comments_are_left_out(store: D1Store) -> None:
+    assert run(store, " -- first\n  ", "SELECT 1") == [(1,)]
+    with pytest.raises(D1Fault, match="No SQL statements detected"):
+        store.run([])
+    with pytest.raises(D1Fault, match="No SQL statements detected"):
+        run(store, "", "  ")
+
+
+@pytest.mark.cloudflare("d1/platform/limits")
+def test_a_query_that_takes_too_long_is_ended_and_rolled_back(tmp_path: Path) -> None:
+    store = D1Store(tmp_path / "a.sqlite", seconds=0.02)
+    run(store, "CREATE TABLE t (a)")
+    with pytest.raises(D1Fault, match="exceeded timeout"):
+        run(store, "INSERT INTO t VALUES (1)", SPIN)
+    assert run(store, "SELECT count(*) FROM t") == [(0,)]
+
+
+def test_another_process_may_write_between_requests(store: D1Store) -> None:
+    run(store, "CREATE TABLE t (a)", "INSERT INTO t VALUES (1)")
+    assert store.run([Query("SELECT * FROM t")])[0].columns == ("a",)
+    other = apsw.Connection(str(store.path))
+    other.execute("ALTER TABLE t ADD COLUMN b; INSERT INTO t VALUES (2, 3)")
+    result = store.run([Query("SELECT * FROM t")])[0]
+    assert (result.columns, result.rows) == (("a", "b"), [(1, None), (2, 3)])
+
+
+def test_a_file_that_another_process_holds_is_busy_and_free_again_later(store: D1Store) -> None:
+    run(store, "CREATE TABLE t (a)")
+    other = apsw.Connection(str(store.path))
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(D1Fault) as caught:
+        run(store, "INSERT INTO t VALUES (1)", "INSERT INTO t VALUES (2)")
+    assert caught.value.busy
+    assert run(store, "SELECT count(*) FROM t") == [(0,)]
+    other.execute("COMMIT")
+    run(store, "INSERT INTO t VALUES (1)")
+
+
+def test_reading_the_bookmark_does_not_write(store: D1Store) -> None:
+    run(store, "CREATE TABLE t (a)")
+    first = store.bookmark(wrote=False)
+    assert store.bookmark(wrote=False) == first
+    assert store.bookmark(wrote=True) <= store.bookmark(wrote=True)
+    assert store.tables() == [("t", 0)]
+
+
+KILLED = """
+import os, sys
+from pyflare.engines.d1.store import D1Store, Query
+from pathlib import Path
+store = D1Store(Path(sys.argv[1]))
+store.run([Query("CREATE TABLE t (a)"), Query("INSERT INTO t VALUES (1)")])
+print("acknowledged", flush=True)
+database = store.database
+database.raw.create_scalar_function("kill", lambda: os.kill(os.getpid(), 9), 0)
+store.run([Query("INSERT INTO t VALUES (2)"), Query("INSERT INTO t VALUES (3)")])
+database.execute("BEGIN")
+database.execute("INSERT INTO t VALUES (4)")
+database.execute("SELECT kill()")
+"""
+
+
+def test_a_killed_process_leaves_whole_requests(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    ended = subprocess.run([sys.executable, "-c", KILLED, str(path)], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (-9, "acknowledged\n")
+    assert run(D1Store(path), "SELECT a FROM t") == [(1,), (2,), (3,)]
+    assert os.path.exists(path)
