@@ -1,1 +1,56 @@
-"""Fixtures for tests of workers; imports pyflare only when one is used."""
+"""Tests of workers with pytest; comes with the package, and imports it only when a test asks for it.
+
+    pytestmark = pytest.mark.pyflare("wrangler.jsonc")
+
+    async def test_a_greeting(worker):
+        assert (await worker.fetch("/")).text == "Hello"
+
+`worker` is a `pyflare.testing.Harness` on a state of its own. The marker takes the harness's arguments; paths are
+relative to pytest's root folder. A test that is marked and asynchronous is run by this plugin.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyflare.testing import Harness
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "pyflare(*configs, **options): run the test with a worker (pyflare.testing.Harness)"
+    )
+
+
+@pytest.fixture
+def worker(request: pytest.FixtureRequest) -> Harness:
+    """The harness that the marker describes; it is open while an asynchronous test runs."""
+    from pyflare.testing import Harness  # noqa: PLC0415  (most test runs never need it)
+
+    marker = request.node.get_closest_marker("pyflare")
+    if marker is None:
+        raise pytest.UsageError('the fixture `worker` needs a marker: @pytest.mark.pyflare("wrangler.jsonc")')
+    return Harness(*(request.config.rootpath / config for config in marker.args), **marker.kwargs)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    if pyfuncitem.get_closest_marker("pyflare") is None or not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    arguments = {name: pyfuncitem.funcargs[name] for name in inspect.signature(pyfuncitem.obj).parameters}
+    asyncio.run(_run(pyfuncitem.obj, arguments))
+    return True
+
+
+async def _run(test: Any, arguments: dict[str, Any]) -> None:
+    harness = arguments.get("worker")
+    if harness is None:
+        await test(**arguments)
+        return
+    async with harness:
+        await test(**arguments)

@@ -23,6 +23,7 @@ ENGINES: dict[str, tuple[str, ...]] = {
     "queues": ("queues",),
     "r2": ("r2_buckets",),
     "services": ("services",),
+    "workflows": ("workflows",),
 }
 
 ALWAYS = ("cron",)
