@@ -83,7 +83,7 @@ class D1Store:
         self._durability, self._seconds = durability, seconds
         self._database: Database | None = None
         self._runner: Runner | None = None
-        self._schema = -1  # version of the schema that the cached statements were prepared with
+        self._version: Any = None  # changes whenever another connection commits
         self._size = 0
         self._deadline = 0.0
 
@@ -98,7 +98,6 @@ class D1Store:
             database.raw.set_busy_timeout(0)
             self._database = database
             self._runner = Runner(database.raw, _nothing, self._overtime)
-            self._size = self._measure(database)
         return self._database
 
     def close(self) -> None:
@@ -141,11 +140,12 @@ class D1Store:
     def _one(self, database: Database, query: Query) -> Result:
         runner, connection = self._runner, database.raw
         assert runner is not None
-        version = database.value("PRAGMA schema_version")
-        if version != self._schema:
-            database.value(LOOK)
+        version = connection.execute("PRAGMA data_version").fetchall()
+        if version != self._version:
+            self._version = version
+            connection.execute(LOOK).fetchall()
             runner.schema_changed()
-            self._schema = version
+            self._size = self._measure(database)
         total, row_id = connection.total_changes(), connection.last_insert_rowid()
         began = monotonic()
         self._deadline = began + self._seconds
@@ -153,8 +153,10 @@ class D1Store:
         rows = found.all()
         duration = round((monotonic() - began) * 1000, 4)
         changes, last_row_id = connection.total_changes() - total, connection.last_insert_rowid()
-        size, self._size = self._size, self._measure(database)
-        changed = bool(changes) or last_row_id != row_id or (size != self._size and runner.wrote)
+        changed = changes > 0 or last_row_id != row_id
+        if runner.wrote:
+            size, self._size = self._size, self._measure(database)
+            changed = changed or size != self._size
         meta = Meta(duration, changes, last_row_id, changed, self._size, found.read, found.written)
         return Result(found.columns, rows, meta)
 
@@ -194,6 +196,8 @@ def quoted(name: str) -> str:
 
 def _is_statement(sql: str) -> bool:
     """Whether a text is more than a comment that stands behind blanks, which is what miniflare leaves out."""
+    if sql and not sql[0].isspace():
+        return True
     lines = (line for line in sql.split("\n") if not (line[:1].isspace() and line.lstrip().startswith("--")))
     return any(line.strip() for line in lines)
 
