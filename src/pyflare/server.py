@@ -99,7 +99,7 @@ class Server:
             self._load(worker, activation)
         for engine in self.engines.values():
             _maybe(engine, "check", {name: worker.exports for name, worker in self.workers.items()})
-        self.scheduler = Scheduler(self.clock, list(self.engines.values()))
+        self.scheduler = Scheduler(self.clock, self.engines.values(), self.log)
         self._scheduling = loop.create_task(self.scheduler.run())
 
     async def pause(self) -> None:
@@ -151,7 +151,7 @@ class Server:
 
     async def scheduled(self, cron: str, time_ms: float | None = None) -> tuple[str, bool, BaseException | None]:
         """Run the primary worker's cron handler: (outcome, no retry, what it raised)."""
-        moment = self.clock.now() * 1000 if time_ms is None else time_ms
+        moment = int(self.clock.now() * 1000) if time_ms is None else time_ms
         outcome: tuple[str, bool, BaseException | None]
         outcome = await self.engines["cron"].scheduled(self.primary.name, cron, moment)
         return outcome

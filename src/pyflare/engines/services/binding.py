@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from pyflare.engines.base import EngineContext
 from pyflare.engines.services.config import Service
@@ -16,6 +16,8 @@ from pyflare.worker.event import Fetch, Rpc
 
 
 class ServiceBinding(Fetcher):
+    js_name: ClassVar[str] = "Fetcher"  # by which the SDK knows it
+
     def __init__(self, service: Service, ctx: EngineContext) -> None:
         self._service, self._ctx = service, ctx
 

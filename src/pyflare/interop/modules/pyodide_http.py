@@ -24,7 +24,7 @@ class BodyUsedError(OSError):
     """The body was read before."""
 
     def __init__(self, *_: Any) -> None:
-        super().__init__("Body already used")
+        super().__init__("Response body is already used")
 
 
 class AbortError(OSError):
@@ -34,9 +34,7 @@ class AbortError(OSError):
 class FetchResponse:
     """An answer of `pyfetch`."""
 
-    def __init__(
-        self, url: str, js_response: Any, abort_controller: Any = None, abort_signal: Any = None
-    ) -> None:
+    def __init__(self, url: str, js_response: Any, abort_controller: Any = None, abort_signal: Any = None) -> None:
         self._url = url
         self.js_response = js_response
         self.abort_controller = abort_controller
@@ -94,7 +92,7 @@ class FetchResponse:
     def clone(self) -> FetchResponse:
         if self.js_response.bodyUsed:
             raise BodyUsedError
-        return type(self)(self._url, self.js_response.clone())
+        return FetchResponse(self._url, self.js_response.clone(), self.abort_controller, self.abort_signal)
 
     async def buffer(self) -> Any:
         """The body as an ArrayBuffer."""
