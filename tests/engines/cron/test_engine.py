@@ -67,7 +67,7 @@ def test_the_controller_is_what_javascript_knows(tmp_path: Path) -> None:
         assert controller.noRetry() is None
 
     stage.handler = handler
-    outcome = asyncio.run(stage.room.scheduled("w", "", 86_400_000.0))
+    outcome = asyncio.run(stage.room.scheduled("w", "", 86_400_000.7))
     assert kinds == ["ScheduledController", "scheduled", int]
     assert outcome.no_retry
 

@@ -8,12 +8,12 @@ from pyflare.interop.proxy import JsProxy
 
 
 class ScheduledController(JsProxy):
-    """`scheduledTime` is in milliseconds."""
+    """`scheduledTime` is in whole milliseconds."""
 
     js_name: ClassVar[str] = "ScheduledController"
 
     def __init__(self, cron: str, time_ms: float) -> None:
-        self.scheduledTime = int(time_ms) if float(time_ms).is_integer() else time_ms
+        self.scheduledTime = int(time_ms)
         self.cron = cron
         self.type = "scheduled"
         self._no_retry = False
