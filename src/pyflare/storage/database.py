@@ -43,12 +43,15 @@ class Database:
         self.raw.set_busy_timeout(BUSY_TIMEOUT_MS)
         if readonly:
             return
+        # Making a file costs several syncs, milliseconds each, which only a power cut could miss.
+        self.raw.execute(f"PRAGMA synchronous={'FULL' if durability == 'full' else 'OFF'}")
         if self.path != ":memory:":
             self.raw.execute("PRAGMA journal_mode=WAL")
-        self.raw.execute(f"PRAGMA synchronous={'FULL' if durability == 'full' else 'NORMAL'}")
         if schema:
             self.raw.execute(schema)
         self._migrate(migrations)
+        if durability != "full":
+            self.raw.execute("PRAGMA synchronous=NORMAL")
 
     def execute(self, sql: str, params: Params = ()) -> list[Row]:
         """Run one statement to its end; its rows."""
