@@ -71,9 +71,12 @@ def task_factory(
 ) -> asyncio.Task[Any]:
     """Tasks of worker code run in the worker's portal; all others as usual."""
     running = scope.current.get() if context is None else context.get(scope.current)
-    if running is not None and not _is_portal(work):
-        work = _in_portal(running.worker.portal, work)
-    task = asyncio.Task(work, loop=loop, context=context, **rest)
+    if running is None or _is_portal(work):
+        task = asyncio.Task(work, loop=loop, context=context, **rest)
+    else:
+        task = asyncio.Task(_in_portal(running.worker.portal, work), loop=loop, context=context, **rest)
+        # Of a task that is cancelled before its first step the work was never entered.
+        task.add_done_callback(lambda _: work.close())
     if running is not None and running.gate is not None:
         running.gate.began(task)
     return task
