@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyflare.engines.durable_objects.alarms import Alarm
 from pyflare.engines.durable_objects.config import BLOCK_CONCURRENCY_SECONDS
-from pyflare.engines.durable_objects.gates import Gate, Section
+from pyflare.engines.durable_objects.gates import Gate, Section, Start, Starts
 from pyflare.engines.durable_objects.sockets import Sockets
 from pyflare.engines.durable_objects.state import DurableObjectState
 from pyflare.engines.durable_objects.store import ConstraintViolation, ObjectStore
@@ -32,7 +32,7 @@ from pyflare.interop import scope, traces
 from pyflare.interop.errors import JsException, error, type_error
 from pyflare.interop.promise import JsPromise, start
 from pyflare.interop.proxy import JsObject
-from pyflare.interop.rpc import remote
+from pyflare.interop.rpc import of_python
 from pyflare.interop.web.websocket import Channel, WebSocket
 from pyflare.worker.event import Enter
 
@@ -87,9 +87,10 @@ class Actor:
         task = asyncio.current_task()
         assert task is not None
         instance.events[task] = what
+        place_in_line = instance.starts.join()
         self.place.wakes(self)
         try:
-            return await self._deliver(instance, work, what)
+            return await self._deliver(instance, work, what, place_in_line)
         except BaseException as raised:
             seen = self._seen(instance, raised, task)
             if seen is raised:
@@ -97,13 +98,14 @@ class Actor:
             raise seen from None
         finally:
             del instance.events[task]
+            instance.starts.leave(place_in_line)
             instance.rest()
 
-    async def _deliver(self, instance: Instance, work: Work, what: str) -> Any:
+    async def _deliver(self, instance: Instance, work: Work, what: str, place_in_line: Start) -> Any:
         place = self.place
         event = Enter(
             place.class_name,
-            partial(instance.enter, work),
+            partial(instance.enter, work, place_in_line),
             instance.gate,
             f"{place.class_name}.{what}",
             instance.wait_until,
@@ -165,6 +167,7 @@ class Instance:
     def __init__(self, actor: Actor) -> None:
         self.actor = actor
         self.gate = Gate()
+        self.starts = Starts()
         self.object: Any = None
         self.dead = False
         self.events: dict[asyncio.Task[Any], str] = {}
@@ -190,13 +193,18 @@ class Instance:
 
     # --- events ---------------------------------------------------------------------------------------------------
 
-    async def enter(self, work: Work, cls: Any) -> Any:
-        """As the object's code, in its scope: construct it if need be, wait for the gate, do the work."""
+    async def enter(self, work: Work, place_in_line: Start, cls: Any) -> Any:
+        """As the object's code, in its scope: wait for its turn, construct the object if need be, do the work."""
+        await self.starts.turn(place_in_line)
         await self.gate.passed()
-        if self.object is None:
-            self._construct(cls)
-            await self.gate.passed()
-        return await work(self.object)
+        try:
+            if self.object is None:
+                self._construct(cls)
+                await self.gate.passed()
+            self.starts.leave(place_in_line)
+            return await work(self.object)
+        except SystemExit as raised:  # it would end the server
+            raise of_python(raised) from None
 
     def _construct(self, cls: Any) -> None:
         running = scope.current.get()
@@ -206,8 +214,8 @@ class Instance:
         self.constructing = True
         try:
             self.object = section.context_here(cls, DurableObjectState.make(self), running.worker.env)
-        except Exception as raised:
-            self.actor.break_(remote(raised))
+        except (Exception, SystemExit) as raised:
+            self.actor.break_(of_python(raised))
             raise
         finally:
             self.constructing = False
@@ -266,7 +274,7 @@ class Instance:
                 self.gate.finish(section)
 
     def _broken_by(self, raised: BaseException) -> None:
-        self.actor.break_(remote(raised))
+        self.actor.break_(of_python(raised))
 
     def _blocked_too_long(self) -> None:
         self.actor.break_(error(BLOCKED_TOO_LONG))

@@ -220,6 +220,43 @@ class Gate:
         self._level = Level()
 
 
+class Start:
+    """An event that has come and not started."""
+
+    __slots__ = ("turn",)
+
+    def __init__(self) -> None:
+        self.turn: Waiting | None = None
+
+
+class Starts:
+    """Events start in the order in which they came: a gate that opens does not let a newcomer overtake."""
+
+    def __init__(self) -> None:
+        self._line: deque[Start] = deque()
+
+    def join(self) -> Start:
+        start = Start()
+        self._line.append(start)
+        return start
+
+    async def turn(self, start: Start) -> None:
+        """Wait until it is the first in line."""
+        while self._line[0] is not start:
+            start.turn = asyncio.get_running_loop().create_future()
+            await start.turn
+
+    def leave(self, start: Start) -> None:
+        """It starts, or has failed before; may be called twice."""
+        line = self._line
+        if line and line[0] is start:
+            line.popleft()
+            if line:
+                _wake(line[0].turn)
+        elif start in line:
+            line.remove(start)
+
+
 def _unfinished(level: Level) -> Level:
     while isinstance(level, Section) and level.finished:
         level = level.outer
