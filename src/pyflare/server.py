@@ -144,10 +144,11 @@ class Server:
         """The answer to a request: an asset, or what the primary worker says. Raises what its handler raised."""
         assets = self.engines.get("assets")
         if assets is not None:
-            response = await assets.route(self.primary.name, request)
-            if response is not None:
-                return response
-        return await self.dispatch.serve(self.primary.name, Fetch(request))
+            asset: Response | None = await assets.route(self.primary.name, request)
+            if asset is not None:
+                return asset
+        response: Response = await self.dispatch.serve(self.primary.name, Fetch(request))
+        return response
 
     async def scheduled(self, cron: str, time_ms: float | None = None) -> tuple[str, bool, BaseException | None]:
         """Run the primary worker's cron handler: (outcome, no retry, what it raised)."""

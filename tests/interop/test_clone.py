@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 
 from pyflare.interop.buffers import ArrayBuffer, Uint8Array
 from pyflare.interop.clone import clone
-from pyflare.interop.containers import JsArray, JsDate, JsMap, JsSet
+from pyflare.interop.containers import JsArray, JsMap, JsSet
 from pyflare.interop.convert import create_proxy, to_js
+from pyflare.interop.dates import JsDate
 from pyflare.interop.errors import JsException, type_error
 from pyflare.interop.proxy import JsObject
 

@@ -2,8 +2,9 @@ import math
 
 import pytest
 
-from pyflare.interop.containers import JsArray, JsDate, JsMap
+from pyflare.interop.containers import JsArray, JsMap
 from pyflare.interop.convert import to_js
+from pyflare.interop.dates import JsDate
 from pyflare.interop.errors import JsException
 from pyflare.interop.json import parse, stringify
 from pyflare.interop.proxy import JsObject, jsnull
@@ -36,7 +37,7 @@ def test_indent_and_replacer() -> None:
 
 def test_a_circle_is_a_type_error() -> None:
     value = JsObject.make()
-    value.self_ = value
+    value.__dict__["self"] = value
     with pytest.raises(JsException, match="circular"):
         stringify(value)
 

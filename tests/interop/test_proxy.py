@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from pyflare.interop.containers import JsArray, JsMap, JsSet
@@ -20,7 +22,7 @@ def test_constructor_name_tells_the_javascript_class() -> None:
 
 
 def test_properties_are_attributes_and_nothing_else() -> None:
-    value = JsObject.make({"a": 1})
+    value: Any = JsObject.make({"a": 1})
     assert value.a == 1
     with pytest.raises(TypeError):
         value["a"]

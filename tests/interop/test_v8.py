@@ -15,8 +15,9 @@ from v8serialize.jstypes import JSErrorData, JSObject, JSRegExp
 
 from pyflare.interop import v8
 from pyflare.interop.buffers import ArrayBuffer, BufferView, DataView, Float64Array, Uint8Array, Uint16Array
-from pyflare.interop.containers import JsArray, JsDate, JsMap, JsSet
+from pyflare.interop.containers import JsArray, JsMap, JsSet
 from pyflare.interop.convert import JsDoubleProxy, to_js
+from pyflare.interop.dates import JsDate
 from pyflare.interop.errors import JsException, range_error
 from pyflare.interop.proxy import JsObject, jsnull
 

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from pyflare.interop.buffers import ArrayBuffer, BufferView, DataView, TypedArray
-from pyflare.interop.containers import JsArray, JsDate, JsMap, JsSet
+from pyflare.interop.containers import JsArray, JsMap, JsSet
+from pyflare.interop.dates import JsDate
 from pyflare.interop.errors import JsException, dom_exception
 from pyflare.interop.proxy import JsNull, JsObject
 

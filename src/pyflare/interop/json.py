@@ -12,8 +12,9 @@ from typing import Any
 
 from pyflare.interop.buffers import TypedArray
 from pyflare.interop.clone import MAX_SAFE_INTEGER
-from pyflare.interop.containers import JsArray, JsDate, to_text
+from pyflare.interop.containers import JsArray, to_text
 from pyflare.interop.convert import JsDoubleProxy
+from pyflare.interop.dates import JsDate
 from pyflare.interop.errors import JsException, error, type_error
 from pyflare.interop.proxy import JsFunction, JsObject, JsProxy, is_nullish, jsnull
 
@@ -25,15 +26,15 @@ def stringify(value: Any, replacer: Any = None, indent: Any = None) -> str | Non
     plain = _Plain(replacer).convert("", value)
     if plain is ABSENT:
         return None
-    space = indent if isinstance(indent, (int, str)) and indent else None
-    separators = (",", ":") if space is None else (",", ": ")
-    return json.dumps(plain, ensure_ascii=False, indent=space, separators=separators, allow_nan=False)
+    if not isinstance(indent, (int, str)) or not indent:
+        return _COMPACT.encode(plain)
+    return json.dumps(plain, ensure_ascii=False, indent=indent, separators=(",", ": "), allow_nan=False)
 
 
 def parse(text: Any, reviver: Any = None) -> Any:
     """The value of JSON text; SyntaxError when it is none."""
     try:
-        plain = json.loads(to_text(text), parse_constant=_no_constant)
+        plain = _STRICT.decode(to_text(text))
     except (ValueError, RecursionError) as raised:
         raise error(_fault(str(raised), text), "SyntaxError") from None
     value = from_plain(plain)
@@ -62,6 +63,11 @@ def _whole(value: float) -> int | float:
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"Unexpected token {name[0]}")
+
+
+# `json.dumps` and `json.loads` make one of these at each call with options.
+_COMPACT = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"), allow_nan=False)
+_STRICT = json.JSONDecoder(parse_constant=_no_constant)
 
 
 def _fault(message: str, text: Any) -> str:

@@ -16,7 +16,8 @@ from typing import Any
 from pyflare.interop import buffers, v8_rare
 from pyflare.interop.buffers import ArrayBuffer, BufferView, DataView
 from pyflare.interop.clone import refuse
-from pyflare.interop.containers import JsArray, JsDate, JsMap, JsSet, number_text
+from pyflare.interop.containers import JsArray, JsMap, JsSet, number_text
+from pyflare.interop.dates import JsDate
 from pyflare.interop.errors import JsException, dom_exception
 from pyflare.interop.proxy import JsNull, JsObject, jsnull
 

@@ -9,7 +9,8 @@ import datetime as dt
 from typing import Any
 
 from pyflare.interop.buffers import ArrayBuffer
-from pyflare.interop.containers import JsArray, JsDate, JsMap, JsSet
+from pyflare.interop.containers import JsArray, JsMap, JsSet
+from pyflare.interop.dates import JsDate
 from pyflare.interop.errors import JsException, dom_exception
 from pyflare.interop.proxy import JsObject, jsnull
 

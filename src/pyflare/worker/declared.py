@@ -23,7 +23,7 @@ def undeclared(config: WorkerConfig, files: Iterable[Path]) -> dict[str, Path]:
     """package -> the file of the worker that imports it, for every installed package that nothing declares."""
     assert config.main is not None
     vendored = config.root / "python_modules"
-    found = {}
+    found: dict[str, Path] = {}
     for file in files:
         for name in _imported(file):
             if not _is_local(name, config.main.parent) and not _is_local(name, vendored):

@@ -33,10 +33,10 @@ class ServiceBinding(Fetcher):
     async def _js_fetch(self, request: Request) -> Response:
         missing = self._missing()
         if missing is not None:
-            return Response.make(503, "Service Unavailable", Headers.make([]), Body.make(missing.encode()))  # type: ignore[no-any-return]
+            return Response.make(503, "Service Unavailable", Headers.make([]), Body.make(missing.encode()))
         service = self._service
         try:
-            return await self._ctx.dispatch(service.service, Fetch(request, service.entrypoint, self._props))  # type: ignore[no-any-return]
+            return await self._ctx.dispatch(service.service, Fetch(request, service.entrypoint, self._props))
         except Exception as raised:
             raise remote(raised) from None
 

@@ -52,7 +52,7 @@ _PLACES = {
 # JavaScript's name -> module, name there
 _NAMES: dict[str, tuple[str, str]] = {
     "Array": ("containers", "JsArray"),
-    "Date": ("containers", "JsDate"),
+    "Date": ("dates", "JsDate"),
     "Map": ("containers", "JsMap"),
     "Object": ("globals", "Object"),
     "Promise": ("promise", "JsPromise"),

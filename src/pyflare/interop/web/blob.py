@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from pyflare.interop.buffers import ArrayBuffer, as_bytes, is_buffer
-from pyflare.interop.containers import JsArray, JsDate, integer, to_text
+from pyflare.interop.containers import JsArray, integer, to_text
 from pyflare.interop.convert import unwrap
+from pyflare.interop.dates import JsDate
 from pyflare.interop.errors import type_error
 from pyflare.interop.promise import JsPromise, inside
 from pyflare.interop.proxy import JsProxy, get, is_nullish

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from pyflare.interop.buffers import ArrayBuffer, TypedArray
-from pyflare.interop.containers import JsArray, JsDate, JsMap, JsSet, number_text, to_text
+from pyflare.interop.containers import JsArray, JsMap, JsSet, number_text, to_text
 from pyflare.interop.convert import JsDoubleProxy
+from pyflare.interop.dates import JsDate
 from pyflare.interop.errors import JsException
 from pyflare.interop.json import stringify
 from pyflare.interop.promise import JsPromise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from pyflare.interop import scope
-from pyflare.interop.containers import JsDate
+from pyflare.interop.dates import JsDate
 from pyflare.interop.proxy import JsObject, JsProxy
 
 
