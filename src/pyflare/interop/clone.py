@@ -82,17 +82,8 @@ class _Clone:
         return made
 
     def rarer(self, value: Any) -> Any:
-        made: Any
-        if isinstance(value, JsMap):
-            made = self.remember(value, JsMap.make())
-            for key, item in value.items():
-                made.set(self.copy(key), self.copy(item))
-            return made
-        if isinstance(value, JsSet):
-            made = self.remember(value, JsSet.make())
-            for item in value:
-                made.add(self.copy(item))
-            return made
+        if isinstance(value, (JsMap, JsSet)):
+            return self.collection(value)
         if isinstance(value, JsDate):
             return JsDate.make(value._ms)
         if isinstance(value, ArrayBuffer):
@@ -100,14 +91,28 @@ class _Clone:
         if isinstance(value, BufferView):
             return self.view(value)
         if isinstance(value, JsException):
-            made = self.remember(value, JsException.make(value.message, value.name, value._constructor))
-            made.stack = value.stack
-            for name, item in value.js_properties().items():
-                setattr(made, name, self.copy(item))
-            return made
+            return self.error(value)
         if isinstance(value, (str, bool, int, float)):
             return value
         return self.other(value)
+
+    def collection(self, value: JsMap | JsSet) -> Any:
+        if isinstance(value, JsMap):
+            table: JsMap = self.remember(value, JsMap.make())
+            for key, item in value.items():
+                table.set(self.copy(key), self.copy(item))
+            return table
+        members: JsSet = self.remember(value, JsSet.make())
+        for item in value:
+            members.add(self.copy(item))
+        return members
+
+    def error(self, value: JsException) -> JsException:
+        made: JsException = self.remember(value, JsException.make(value.message, value.name, value._constructor))
+        made.stack = value.stack
+        for name, item in value.js_properties().items():
+            setattr(made, name, self.copy(item))
+        return made
 
     def view(self, value: BufferView) -> Any:
         # As on Cloudflare: a view takes the whole of its buffer along.

@@ -118,7 +118,7 @@ Number = JsNumber
 
 def to_number(value: Any) -> int | float:
     """What JavaScript's `Number(value)` gives."""
-    if isinstance(value, bool) or isinstance(value, JsNull):
+    if isinstance(value, (bool, JsNull)):
         return int(bool(value))
     if isinstance(value, (int, float)):
         return _whole(value) if isinstance(value, float) else value

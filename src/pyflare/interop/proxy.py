@@ -11,8 +11,8 @@ a class of this layer, all of which derive from `JsProxy`. How to write such a c
         @classmethod
         def construct(cls, init=None): ...    # for JavaScript: Headers.new(init); checks as JavaScript does
 
-Calling the class itself is what JavaScript calls "without new": a TypeError, unless `call` is defined. Keyword arguments
-fold into one trailing options object (`@options` does that for methods). Behaviour follows Pyodide's JsProxy
+Calling the class itself is what JavaScript calls "without new": a TypeError, unless `call` is defined. Keyword
+arguments fold into one trailing options object (`@options` does that for methods). Behaviour follows Pyodide's JsProxy
 (pyodide.org, "Type translations") as recorded on Cloudflare's runtime.
 """
 
@@ -229,7 +229,7 @@ class ObjectMap(JsProxy):
         return len(self._target.js_properties())
 
     def get(self, key: str, default: Any = None) -> Any:
-        return self[key] if key in self else default
+        return self._wrap(self._target.js_properties().get(key, default))
 
     def keys(self) -> list[str]:
         return list(self)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import IO, Any
+from typing import Any
 
 from pyflare.interop.convert import from_entries, to_js
 from pyflare.interop.errors import JsException
@@ -118,13 +118,6 @@ class FetchResponse:
         self._raise_if_failed()
         body: bytes = (await self.buffer()).to_bytes()
         return body
-
-    async def _into_file(self, file: IO[Any]) -> None:
-        file.write(await self.bytes())
-
-    async def _create_file(self, path: str) -> None:
-        with open(path, "wb") as file:
-            await self._into_file(file)
 
 
 async def pyfetch(
