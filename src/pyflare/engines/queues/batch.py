@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 from pyflare.engines.queues import body
 from pyflare.engines.queues.config import MAX_DELAY_SECONDS
 from pyflare.engines.queues.rows import Row
-from pyflare.interop.containers import JsArray, JsDate
+from pyflare.interop.containers import JsArray
+from pyflare.interop.dates import JsDate
 from pyflare.interop.errors import range_error, type_error
 from pyflare.interop.proxy import JsObject, JsProxy, get, is_nullish, options
 
