@@ -53,8 +53,7 @@ class Hub:
         self.closing = False  # answers say "connection: close"
         self.expired = False  # what still runs is answered 503
         self._clock = clock
-        self._second = 0
-        self._date = ""
+        self._date, self._date_until = "", -1.0
         self._naming: asyncio.TimerHandle | None = None
         self._take: Callable[[int], None] | None = None
         self._rest: asyncio.Event | None = None
@@ -64,17 +63,19 @@ class Hub:
         self.running.add(exchange)
         if self._naming is None:
             self._naming = self.loop.call_later(NAMED_AFTER_S / 3, self.name_the_silent)
-        return self.loop.create_task(work)
+        # Past the loop's task factory: this is no task of worker code yet.
+        return asyncio.Task(work, loop=self.loop)
 
     def ended(self, exchange: Exchange) -> None:
         self.running.discard(exchange)
         if self._rest is not None and not self.running:
             self._rest.set()
 
-    def date_line(self) -> str:
-        now = int(self._clock.now())
-        if now != self._second:
-            self._second, self._date = now, f"date: {formatdate(now, usegmt=True)}"
+    def date_line(self, moment: float) -> str:
+        """The date header, made anew twice a second; `moment` is of the loop's clock."""
+        if moment >= self._date_until:
+            self._date_until = moment + 0.5
+            self._date = f"date: {formatdate(self._clock.now(), usegmt=True)}\r\n"
         return self._date
 
     def name_the_silent(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyflare.front.connection import Connection
 
@@ -27,52 +27,32 @@ class Exchange:
     When the client goes away `gone` is set and `on_gone` called; what is written afterwards vanishes.
     """
 
-    __slots__ = (
-        "_chunked",
-        "_chunks",
-        "_left",
-        "_received",
-        "_waiter",
-        "complete",
-        "connection",
-        "expects",
-        "gone",
-        "headers",
-        "keep_alive",
-        "method",
-        "named",
-        "on_gone",
-        "started",
-        "started_at",
-        "status",
-        "target",
-        "task",
-        "upgrades",
-        "version",
-    )  # fmt: skip
+    # Defaults of the class, so that a plain request sets next to nothing.
+    version = "1.1"
+    keep_alive = True
+    upgrades = False  # asks for a WebSocket
+    expects = False  # waits for "100 Continue"
+    complete = False  # the whole request has arrived
+    gone = False
+    started = False  # the answer's head is written
+    status = 0  # of that answer
+    started_at = 0.0  # of the loop's clock
+    named = False  # the log said that nothing answers it
+    accepts = ""  # the client's own accept-encoding
+    request: Any = None  # what the app made of it
+    on_gone: Callable[[Exchange], None] | None = None
+    task: asyncio.Task[None] | None = None
+    _chunks: list[bytes] | None = None
+    _received = 0
+    _waiter: asyncio.Future[None] | None = None
+    _chunked = False
+    _left: int | None = None  # bytes of a declared content-length that are still to come
 
     def __init__(self, connection: HttpProtocol, method: str, target: str, headers: list[tuple[str, str]]) -> None:
         self.connection = connection
         self.method = method
         self.target = target
         self.headers = headers
-        self.version = "1.1"
-        self.keep_alive = True
-        self.upgrades = False  # asks for a WebSocket
-        self.complete = False  # the whole request has arrived
-        self.gone = False
-        self.started = False  # the answer's head is written
-        self.status = 0  # of that answer
-        self.started_at = 0.0  # of the loop's clock
-        self.named = False  # the log said that nothing answers it
-        self.on_gone: Callable[[], None] | None = None
-        self.task: asyncio.Task[None] | None = None
-        self._chunks: list[bytes] = []
-        self._received = 0
-        self._waiter: asyncio.Future[None] | None = None
-        self.expects = False
-        self._chunked = False
-        self._left: int | None = None  # bytes of a declared content-length that are still to come
 
     @property
     def scheme(self) -> str:
@@ -105,8 +85,7 @@ class Exchange:
             self._waiter = asyncio.get_running_loop().create_future()
             await self._waiter
         piece = b"".join(self._chunks)
-        self._chunks.clear()
-        self._received = 0
+        self.discard()
         self.connection.resume_reading()
         return piece
 
@@ -116,6 +95,8 @@ class Exchange:
             self.connection.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def feed(self, data: bytes) -> None:
+        if self._chunks is None:
+            self._chunks = []
         self._chunks.append(data)
         self._received += len(data)
         if self._received > READ_AHEAD_BYTES:
@@ -123,7 +104,7 @@ class Exchange:
         self.wake()
 
     def discard(self) -> None:
-        self._chunks.clear()
+        self._chunks = None
         self._received = 0
 
     def wake(self) -> None:
@@ -135,7 +116,7 @@ class Exchange:
         self.gone = True
         self.wake()
         if self.on_gone is not None:
-            self.on_gone()
+            self.on_gone(self)
         elif self.task is not None:
             self.task.cancel()
 
@@ -195,26 +176,25 @@ class Exchange:
         self.connection.hand_to(successor)
 
     def _head(self, status: int, reason: str, headers: list[tuple[str, str]], length: int | None) -> bytes:
+        """Headers need no check here: `Headers` and `Response` refuse line breaks."""
+        hub = self.connection.hub
         self.started, self.status = True, status
-        if self.connection.hub.closing or not self.connection.keep_after(self):
-            self.keep_alive = False
-        lines = [f"HTTP/1.1 {status} {reason}"]
+        head = f"HTTP/1.1 {status} {reason}\r\n"
         dated = False
         for name, value in headers:
-            lines.append(f"{name}: {value}")
-            dated = dated or name == "date"
+            head += f"{name}: {value}\r\n"
+            if name == "date":
+                dated = True
         if not dated:
-            lines.append(self.connection.hub.date_line())
+            head += hub.date_line(self.started_at)
         if length is not None:
-            lines.append(f"content-length: {length}")
-        if not self.keep_alive:
-            lines.append("connection: close")
+            head += f"content-length: {length}\r\n"
+        if not self.keep_alive or self.expects or hub.closing:
+            self.keep_alive = False
+            head += "connection: close\r\n"
         elif self.version == "1.0":
-            lines.append("connection: keep-alive")
-        text = "\r\n".join(lines)
-        if text.count("\n") != len(lines) - 1 or text.count("\r") != len(lines) - 1:
-            raise ValueError("A header of the answer, or its status text, contains a line break")
-        return (text + "\r\n\r\n").encode()
+            head += "connection: keep-alive\r\n"
+        return (head + "\r\n").encode()
 
     def _end(self) -> None:
         if not self.gone:

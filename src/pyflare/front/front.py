@@ -70,13 +70,15 @@ class Front:
         except BadHost:
             plain(exchange, 400, "Bad Request", "Invalid Host header")
             return
-        exchange.on_gone = lambda: self._gone(exchange, request)
+        exchange.request, exchange.on_gone = request, _gone
         response = await self._worker.fetch(request)
         self._note(exchange, response.status, response.statusText)
         if response._web_socket is not None:
             self._couple(exchange, response)
         else:
-            await send(exchange, response, request.cf.clientAcceptEncoding)
+            rest = send(exchange, response)
+            if rest is not None:
+                await rest
 
     def _couple(self, exchange: Exchange, response: Response) -> None:
         """Join the client's socket with the worker's."""
@@ -96,13 +98,6 @@ class Front:
         exchange.upgrade(handshake + own, lambda transport: SocketProtocol(self.hub, transport, channel, self._frames))
 
     # --- what can go wrong ------------------------------------------------------------------------------------------
-
-    def _gone(self, exchange: Exchange, request: Request) -> None:
-        """The client went away: the request's signal says so, the handler is cancelled, its waitUntil work is not."""
-        if request._signal is not None:
-            request._signal._abort()
-        if exchange.task is not None:
-            exchange.task.cancel()
 
     def _give_up(self, exchange: Exchange) -> None:
         if exchange.gone:
@@ -126,3 +121,11 @@ class Front:
     def _note(self, exchange: Exchange, status: int, reason: str) -> None:
         elapsed = (self.hub.loop.time() - exchange.started_at) * 1000
         self.log.request(exchange.method, path_of(exchange.target), status, reason, elapsed)
+
+
+def _gone(exchange: Exchange) -> None:
+    """The client went away: the request's signal says so, the handler is cancelled, its waitUntil work is not."""
+    if exchange.request._signal is not None:
+        exchange.request._signal._abort()
+    if exchange.task is not None:
+        exchange.task.cancel()

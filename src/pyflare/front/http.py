@@ -21,10 +21,14 @@ MAX_HEAD_BYTES = 256 * 1024  # of one request; Cloudflare allows 128 KB in total
 PIPELINE_LIMIT = 32  # requests that one connection may have waiting
 
 NAMES = {
-    name.encode(): name
-    for name in ("host", "user-agent", "accept", "accept-encoding", "accept-language", "connection", "content-type",
-                 "content-length", "cookie", "origin", "referer", "authorization", "cache-control", "upgrade")
+    name.encode(): name.lower()
+    for name in ("host", "user-agent", "accept", "accept-encoding", "accept-language", "content-type", "content-length",
+                 "cookie", "origin", "referer", "authorization", "cache-control", "Host", "User-Agent", "Accept",
+                 "Accept-Encoding", "Accept-Language", "Content-Type", "Content-Length", "Cookie", "Origin", "Referer")
 }  # fmt: skip
+
+METHODS = {name.encode(): name for name in ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS")}
+TELLING = frozenset(("connection", "expect", "upgrade"))  # headers about the connection
 
 App = Callable[[Exchange], Coroutine[Any, Any, None]]
 
@@ -48,6 +52,7 @@ class HttpProtocol(Connection):
         self._upgrading: list[bytes] | None = None  # what came after a request that asks for a WebSocket
         self._target = b""
         self._headers: list[tuple[str, str]] = []
+        self._telling = False
 
     # --- asyncio --------------------------------------------------------------------------------------------------
 
@@ -108,6 +113,7 @@ class HttpProtocol(Connection):
 
     def on_message_begin(self) -> None:
         self._partial = True
+        self._telling = False
         self._head_bytes = 0
         self._target = b""
         self._headers = []
@@ -119,6 +125,8 @@ class HttpProtocol(Connection):
         key = NAMES.get(name)
         if key is None:
             key = name.decode("latin-1").lower()
+            if key in TELLING:
+                self._telling = True
         try:
             self._headers.append((key, value.decode()))
         except UnicodeDecodeError:
@@ -127,14 +135,13 @@ class HttpProtocol(Connection):
     def on_headers_complete(self) -> None:
         self._partial = False
         parser = self.parser
-        exchange = Exchange(self, parser.get_method().decode(), self._target.decode("latin-1"), self._headers)
-        exchange.keep_alive = parser.should_keep_alive()
-        exchange.version = parser.get_http_version()
-        for name, value in self._headers:
-            if name == "upgrade":
-                exchange.upgrades = value.lower() == "websocket" and parser.should_upgrade()
-            elif name == "expect":
-                exchange.expects = value.lower() == "100-continue"
+        method = parser.get_method()
+        exchange = Exchange(self, METHODS.get(method) or method.decode(), self._target.decode("latin-1"), self._headers)
+        if self._telling:
+            self._look_closer(exchange)
+        if not parser.should_keep_alive():
+            exchange.keep_alive = False
+            exchange.version = parser.get_http_version()
         self._incoming = exchange
         if self._current is None:
             self._start(exchange)
@@ -142,6 +149,15 @@ class HttpProtocol(Connection):
         self._waiting.append(exchange)
         if len(self._waiting) >= PIPELINE_LIMIT:
             self.pause_reading()
+
+    def _look_closer(self, exchange: Exchange) -> None:
+        """Some header says more of the connection than most do."""
+        exchange.version = self.parser.get_http_version()
+        for name, value in exchange.headers:
+            if name == "upgrade":
+                exchange.upgrades = value.lower() == "websocket" and self.parser.should_upgrade()
+            elif name == "expect":
+                exchange.expects = value.lower() == "100-continue"
 
     def on_body(self, body: bytes) -> None:
         if self._incoming is not None:
@@ -161,10 +177,6 @@ class HttpProtocol(Connection):
         self._current = exchange
         exchange.started_at = self.hub.loop.time()
         exchange.task = self.hub.begin(exchange, self.app(exchange))
-
-    def keep_after(self, exchange: Exchange) -> bool:
-        """Whether the connection can go on after `exchange`: not when it waits for a body that nobody asked for."""
-        return exchange.keep_alive and not exchange.expects
 
     def answered(self, exchange: Exchange) -> None:
         """`exchange` is answered: go on with the next one, or close."""

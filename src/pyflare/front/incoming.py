@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
+from functools import partial
 
 from pyflare.config.model import DevSettings
 from pyflare.front.cf import placeholder
@@ -23,10 +24,7 @@ ACCEPT_ENCODING = "br, gzip"
 KNOWN_HOSTS = 256  # origins that are remembered
 
 # A target that URL parsing leaves as it is: nothing to escape, no dot segments.
-_PLAIN = re.compile(
-    r"/[A-Za-z0-9\-_~!$&()*+,;=:@/?%]*(?:\.[A-Za-z0-9\-_~!$&()*+,;=:@?%][A-Za-z0-9\-._~!$&()*+,;=:@/?%]*)?"
-)
-_DOTS = re.compile(r"/(?:\.|%2e)", re.IGNORECASE)
+_PLAIN = re.compile(r"(?:/(?!\.|%2[eE])[A-Za-z0-9\-._~!$&()*+,;=:@%]*)+(?:\?[A-Za-z0-9\-._~!$&()*+,;=:@%/?]*)?")
 
 
 class BadHost(ValueError):
@@ -63,8 +61,10 @@ class Incoming:
         else:
             headers[encoding_at] = ("accept-encoding", ACCEPT_ENCODING)
         if ip_at < 0:
-            headers.append(("cf-connecting-ip", exchange.client))
-        origin = self._origin(exchange.scheme, host)
+            headers.append(("cf-connecting-ip", exchange.connection.client))
+        exchange.accepts = client_encoding
+        scheme = exchange.connection.scheme
+        origin = self._origins.get((scheme, host)) or self._origin(scheme, host)
         if self._dev.host is not None:
             headers[:] = [("host", self._dev.host) if pair[0] == "host" else pair for pair in headers]
         return Request.make(
@@ -72,21 +72,19 @@ class Incoming:
             _url(origin, exchange.target),
             Headers.make(headers),
             _body(exchange, length) if framed and exchange.method not in ("GET", "HEAD") else None,
-            placeholder(client_encoding),
+            partial(placeholder, client_encoding),
         )
 
     def _origin(self, scheme: str, host: str) -> str:
-        origin = self._origins.get((scheme, host))
-        if origin is None:
-            if self._dev.host is not None:
-                url = normalize(f"{self._dev.upstream_protocol}://{self._dev.host}/")
-            else:
-                url = normalize(f"{scheme}://{host or 'localhost'}/")
-            if url is None or url.count("/") != 3:
-                raise BadHost(host)
-            if len(self._origins) >= KNOWN_HOSTS:
-                self._origins.clear()
-            origin = self._origins[scheme, host] = url[:-1]
+        if self._dev.host is not None:
+            url = normalize(f"{self._dev.upstream_protocol}://{self._dev.host}/")
+        else:
+            url = normalize(f"{scheme}://{host or 'localhost'}/")
+        if url is None or url.count("/") != 3:
+            raise BadHost(host)
+        if len(self._origins) >= KNOWN_HOSTS:
+            self._origins.clear()
+        origin = self._origins[scheme, host] = url[:-1]
         return origin
 
 
@@ -96,7 +94,7 @@ def path_of(target: str) -> str:
 
 
 def _url(origin: str, target: str) -> str:
-    if _PLAIN.fullmatch(target) and not _DOTS.search(target):
+    if _PLAIN.fullmatch(target):
         return origin + target
     if target.startswith("/"):
         return normalize(origin + target) or f"{origin}/"

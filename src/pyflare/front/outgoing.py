@@ -8,7 +8,7 @@ ask for it gets the plain bytes either way.
 from __future__ import annotations
 
 import zlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from typing import Any
 
 from pyflare.front.exchange import Exchange
@@ -21,28 +21,30 @@ GZIP = 16 + zlib.MAX_WBITS
 Pairs = list[tuple[str, str]]
 
 
-async def send(exchange: Exchange, response: Response, client_accepts: str) -> None:
-    """Answer `exchange`. `client_accepts` is the client's own accept-encoding."""
+def send(exchange: Exchange, response: Response) -> Coroutine[Any, Any, None] | None:
+    """Answer `exchange`: done when None is returned, else by what is returned."""
     headers: Pairs = []
     encoded = declared = None
     for pair in response.headers.pairs():
-        if pair[0] not in FRAMING:
+        name = pair[0]
+        if name not in FRAMING:
             headers.append(pair)
-            if pair[0] == "content-encoding":
+            if name == "content-encoding":
                 encoded = pair[1].strip().lower()
-        elif pair[0] == "content-length":
+        elif name == "content-length":
             declared = pair[1]
     body = response._body
     if encoded == "gzip" and body is not None:
-        headers, body = _coded(headers, response, body, "gzip" in client_accepts.lower())
+        headers, body = _coded(headers, response, body, "gzip" in exchange.accepts.lower())
     known = b"" if body is None else body.known
     if exchange.method == "HEAD":
         _send_head(exchange, response, headers, known, body, declared)
-    elif known is not None:
+        return None
+    if known is not None:
         exchange.respond(response.status, response.statusText, headers, known)
-    else:
-        assert body is not None
-        await _stream(exchange, response, headers, body)
+        return None
+    assert body is not None
+    return _stream(exchange, response, headers, body)
 
 
 def _send_head(

@@ -21,7 +21,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -100,9 +100,14 @@ class JsClass(type):
     def typeof(cls) -> str:
         return "function"
 
-    def make(cls: type[T], *args: Any, **kwargs: Any) -> T:
-        """Python's constructor: runs `__init__`."""
-        return cast(T, type.__call__(cls, *args, **kwargs))
+    if TYPE_CHECKING:
+
+        def make(cls: type[T], *args: Any, **kwargs: Any) -> T:
+            """Python's constructor: runs `__init__`."""
+            raise NotImplementedError
+
+    else:
+        make = type.__call__  # the very method, in C: a request makes half a dozen objects
 
     def new(cls, *args: Any, **kwargs: Any) -> Any:
         """JavaScript's constructor."""

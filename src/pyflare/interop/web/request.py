@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 from pyflare.interop import scope
@@ -54,12 +55,12 @@ class Request(WithBody):
         signal: Any = None,
         redirect: str = "follow",
     ) -> None:
-        """`url` must be absolute and normal already."""
+        """`url` must be absolute and normal already; `cf` may be a function that makes it when it is asked for."""
         self.method = method
         self.url = url
         self.headers = Headers.make() if headers is None else headers
         self._body = body
-        self.cf = cf
+        self._cf = cf
         self.redirect = redirect
         self._signal = signal
         self._fetcher: Any = jsnull
@@ -138,6 +139,16 @@ class Request(WithBody):
 
     def js_properties(self) -> dict[str, Any]:
         return {}
+
+    @property
+    def cf(self) -> Any:
+        if isinstance(self._cf, partial):
+            self._cf = self._cf()
+        return self._cf
+
+    @cf.setter
+    def cf(self, value: Any) -> None:
+        self._cf = value
 
     @property
     def signal(self) -> AbortSignal:
