@@ -1,0 +1,87 @@
+"""The room of Analytics Engine."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from pyflare.config.diagnostics import Diagnostics
+from pyflare.config.model import WorkerConfig
+from pyflare.engines.analytics.binding import AnalyticsEngine
+from pyflare.engines.analytics.config import MAX_POINTS, RETENTION_SECONDS, AnalyticsConfig, parse
+from pyflare.engines.analytics.store import AnalyticsStore
+from pyflare.engines.base import BindingRow, EngineContext, Panel, Table
+from pyflare.interop import scope
+from pyflare.interop.errors import error
+
+SHOWN_POINTS = 100
+
+
+class Analytics:
+    keys: ClassVar[Sequence[str]] = ("analytics_engine_datasets",)
+
+    @staticmethod
+    def parse(config: WorkerConfig, diagnostics: Diagnostics) -> AnalyticsConfig:
+        return parse(config, diagnostics)
+
+    def __init__(self, configs: Mapping[str, AnalyticsConfig], ctx: EngineContext) -> None:
+        self._configs = configs
+        self._ctx = ctx
+        self.store = AnalyticsStore(ctx.storage.own("analytics"), ctx.storage.durability)
+        self.store.delete_older(ctx.clock.now() - RETENTION_SECONDS)
+        self._event: scope.Scope | None = None  # the event that wrote last, and how many points
+        self._count = 0
+
+    def bindings(self, worker: str) -> Mapping[str, Any]:
+        config = self._configs[worker]
+        count = functools.partial(self._count_point, config.enforce_limits)
+        return {
+            dataset.binding: AnalyticsEngine.make(count, functools.partial(self._write, dataset.name))
+            for dataset in config.datasets
+        }
+
+    def _write(self, dataset: str, index: str, blobs: Sequence[str | None], doubles: Sequence[float]) -> None:
+        self.store.add(dataset, self._ctx.clock.now(), index, blobs, doubles)
+
+    def _count_point(self, enforce: bool) -> None:
+        """Of events that take turns only the last is counted: this may let pass, and never refuses wrongly."""
+        event = scope.current.get()
+        if event is not self._event:
+            self._event, self._count = event, 0
+        self._count += 1
+        if event is None or self._count <= MAX_POINTS:
+            return
+        message = (
+            f"writeDataPoint(): an invocation may write {MAX_POINTS} data points; see "
+            "https://developers.cloudflare.com/analytics/analytics-engine/limits/"
+        )
+        if enforce:
+            raise error(message)
+        self._ctx.log.once("warn", message, message)
+
+    def rows(self, worker: str) -> Sequence[BindingRow]:
+        return [
+            BindingRow(dataset.binding, "Analytics Engine Dataset", dataset.name)
+            for dataset in self._configs[worker].datasets
+        ]
+
+    def next_due(self) -> float | None:
+        return None
+
+    def run_due(self, now: float) -> None:
+        return None
+
+    def busy(self) -> Sequence[str]:
+        return ()
+
+    def panel(self) -> Panel:
+        names = dict.fromkeys(dataset.name for config in self._configs.values() for dataset in config.datasets)
+        columns = ("timestamp", "index1", "blobs", "doubles")
+        return Panel("Analytics", [Table(name, columns, self.store.latest(name, SHOWN_POINTS)) for name in names])
+
+    async def pause(self) -> None:
+        return None
+
+    def close(self) -> None:
+        self.store.close()
