@@ -188,7 +188,7 @@ def _both_open(first: str | None, second: str | None) -> bool:
 
 
 def _function(_first: str | None, second: str | None) -> bool:
-    return second in FUNCTIONS
+    return second is not None and second.lower() in FUNCTIONS  # `CURRENT_TIMESTAMP` comes in capitals
 
 
 def _module(first: str | None, second: str | None) -> bool:
@@ -247,12 +247,13 @@ _CODES = {code: name for code, name in apsw.mapping_result_codes.items() if isin
 _EXTENDED_CODES = {code: name for code, name in apsw.mapping_extended_result_codes.items() if isinstance(code, int)}
 
 
-def describe(fault: apsw.Error) -> str:
-    """`no such table: t at offset 14: SQLITE_ERROR (extended: …)`, as workerd writes what SQLite says."""
+def describe(fault: apsw.Error, shift: int = 0) -> str:
+    """`near "x": syntax error at offset 14: SQLITE_ERROR (extended: …)`, as workerd writes what SQLite says. `shift`
+    is where the statement begins in the text that SQLite was given; offsets are in bytes."""
     text = str(fault)
     code, extended, offset = _codes(fault)
     if offset >= 0:
-        text += f" at offset {offset}"
+        text += f" at offset {max(offset - shift, 0)}"
     text += f": {_CODES.get(code, f'SQLITE_UNKNOWN_ERROR_CODE({code})')}"
     if extended != code and extended in _EXTENDED_CODES:
         text += f" (extended: {_EXTENDED_CODES[extended]})"

@@ -6,6 +6,7 @@ that another one changed is noticed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ from pyflare.engines.d1.config import MAX_DATABASE_BYTES, MAX_QUERY_SECONDS
 from pyflare.storage import bookmark
 from pyflare.storage.database import Database
 from pyflare.storage.layout import Layout
-from pyflare.storage.sql_guard import SqlError, describe, is_busy
+from pyflare.storage.sql_guard import Guard, SqlError, describe, is_busy
 from pyflare.storage.sql_runner import Row, Runner
 
 PAGE_BYTES = 4096
@@ -185,8 +186,15 @@ class D1Store:
 
     @property
     def database(self) -> Database:
-        """The open file, unguarded."""
+        """The open file, for what is not the user's SQL."""
         return self._open()
+
+    def for_script(self) -> tuple[apsw.Connection, Guard]:
+        """The connection and its guard, for a text that may run longer than a query."""
+        database = self._open()
+        assert self._runner is not None
+        self._deadline = math.inf
+        return database.raw, self._runner.guard
 
 
 def quoted(name: str) -> str:

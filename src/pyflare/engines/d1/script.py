@@ -1,0 +1,131 @@
+"""Runs a file of SQL on a database, as `wrangler d1 execute` does: all statements in one transaction, a result each.
+
+SQLite itself finds where a statement ends, so that triggers, comments and line ends of any kind are no matter. What is
+only a comment is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import apsw
+
+from pyflare.clock import monotonic
+from pyflare.engines.d1.store import D1Fault, D1Store
+from pyflare.storage.sql_guard import MAX_SQL_BYTES, Guard, describe, is_busy
+from pyflare.storage.sql_runner import Row
+
+BUSY_TIMEOUT_MS = 5_000  # a command may wait for the lock; nothing else goes on meanwhile
+PROGRESS_EVERY = 1_000  # statements
+
+NO_STATEMENTS = "No SQL statements detected."
+SEVERAL_TRANSACTIONS = (
+    "pyflare could not process the provided SQL file, as it contains several transactions.\n"
+    "D1 runs your SQL in a transaction for you.\n"
+    "Please export an SQL file from your SQLite database and try again."
+)
+BEGIN, COMMIT = "BEGIN TRANSACTION", "COMMIT;"
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What one statement gave; `duration` in milliseconds."""
+
+    sql: str
+    columns: tuple[str, ...] = ()
+    rows: list[Row] = field(default_factory=list)
+    duration: float = 0.0
+
+
+def without_transaction(text: str) -> str:
+    """The text of a dump without the transaction around it. Raises `D1Fault` when there is more than one."""
+    if BEGIN not in text:
+        return text
+    text = text.replace(f"{BEGIN};", "", 1).replace(COMMIT, "", 1)
+    if BEGIN in text:
+        raise D1Fault(SEVERAL_TRANSACTIONS)
+    return text
+
+
+def run_script(store: D1Store, text: str, progress: Callable[[int], None] | None = None) -> list[Outcome]:
+    """Run all statements of `text` or none. `progress` is told now and then how many characters are done. Raises
+    `D1Fault`."""
+    script = _Script(without_transaction(text.removeprefix("\ufeff")), progress)
+    return script.run(store)
+
+
+class _Script:
+    def __init__(self, text: str, progress: Callable[[int], None] | None) -> None:
+        self._text, self._progress = text, progress
+        self._outcomes: list[Outcome] = []
+        self._done = 0  # characters
+        self._began = 0.0
+
+    def run(self, store: D1Store) -> list[Outcome]:
+        connection, guard = store.for_script()
+        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+        limit = connection.limit(apsw.SQLITE_LIMIT_SQL_LENGTH)
+        # The limit is one of a statement; SQLite would apply it to the whole text.
+        connection.limit(apsw.SQLITE_LIMIT_SQL_LENGTH, max(4 * len(self._text) + 1, limit))
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            self._run(connection, guard)
+            connection.execute("COMMIT")
+        except apsw.Error as fault:
+            raise D1Fault(self._describe(fault, guard), is_busy(fault)) from None
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            connection.limit(apsw.SQLITE_LIMIT_SQL_LENGTH, limit)
+            connection.set_busy_timeout(0)
+        return self._outcomes
+
+    def _run(self, connection: apsw.Connection, guard: Guard) -> None:
+        cursor = connection.cursor()
+        cursor.exec_trace = self._starts
+        guard.user, guard.refusal = True, None
+        try:
+            for row in cursor.execute(self._text, can_cache=False):
+                self._outcomes[-1].rows.append(row)
+        finally:
+            guard.user = False
+            cursor.close(True)
+        self._ends()
+        if not self._outcomes:
+            raise _Refused(NO_STATEMENTS)
+
+    def _starts(self, cursor: apsw.Cursor, sql: str, _bindings: Any) -> bool:
+        self._ends()
+        if cursor.has_vdbe:
+            # Characters are a lower bound of bytes: only a text that is long anyway is encoded.
+            if len(sql) > MAX_SQL_BYTES // 4 and len(sql.encode()) > MAX_SQL_BYTES:
+                raise _Refused("statement too long: SQLITE_TOOBIG")
+            if cursor.bindings_count:
+                raise _Refused("Wrong number of parameter bindings for SQL query.")
+            columns = tuple([column[0] for column in cursor.description])
+            self._outcomes.append(Outcome(sql, columns))
+            if self._progress is not None and len(self._outcomes) % PROGRESS_EVERY == 0:
+                self._progress(self._done)
+        self._done += len(sql)
+        self._began = monotonic()
+        return True
+
+    def _ends(self) -> None:
+        if self._outcomes and not self._outcomes[-1].duration:
+            self._outcomes[-1].duration = round((monotonic() - self._began) * 1000, 4)
+
+    def _describe(self, fault: apsw.Error, guard: Guard) -> str:
+        if isinstance(fault, _Refused):
+            return str(fault)
+        if isinstance(fault, apsw.BindingsError):
+            return "Wrong number of parameter bindings for SQL query."
+        if isinstance(fault, apsw.AuthError) and guard.refusal:
+            return guard.refusal
+        ahead = self._text[self._done :]
+        return describe(fault, len(ahead) - len(ahead.lstrip()))
+
+
+class _Refused(apsw.Error):
+    """Raised inside SQLite's callback for what we refuse ourselves."""
