@@ -12,7 +12,8 @@ import pytest
 
 from pyflare.engines.queues.config import MAX_BATCH_BYTES
 from pyflare.interop.buffers import ArrayBuffer, Uint8Array
-from pyflare.interop.containers import JsDate, JsSet
+from pyflare.interop.containers import JsSet
+from pyflare.interop.dates import JsDate
 from pyflare.interop.errors import JsException
 from pyflare.interop.proxy import JsObject, jsnull
 from tests.engines.queues.bench import OLD, Broker, broker

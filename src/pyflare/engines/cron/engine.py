@@ -20,6 +20,7 @@ from pyflare.engines.cron.config import WALL_SECONDS, CronConfig, read
 from pyflare.engines.cron.controller import ScheduledController
 from pyflare.engines.cron.expression import Expression
 from pyflare.engines.cron.panel import panel
+from pyflare.errors import EngineError
 from pyflare.interop import traces
 from pyflare.worker.event import Scheduled
 
@@ -155,11 +156,14 @@ class Cron:
             return error
         return None
 
-    async def trigger(self, cron: str, worker: str | None = None) -> Outcome:
-        """Run an expression by hand, now; of the first worker that has it, or of the first."""
+    async def trigger(self, cron: str, worker: str | None = None, time_ms: float | None = None) -> Outcome:
+        """Run an expression by hand, as if it were `time_ms` (default: now); of the first worker that has it, or of
+        the first."""
         owners = [name for name, expression in self.expressions() if expression.text == cron]
         name = worker or next(iter(owners or self._ctx.workers()))
-        return await self.scheduled(name, cron, float(int(self._ctx.clock.now() * 1000)))
+        if name not in self._configs:
+            raise EngineError(f'There is no worker "{name}"; there are: {", ".join(self._configs)}')
+        return await self.scheduled(name, cron, self._ctx.clock.now() * 1000 if time_ms is None else time_ms)
 
     def expressions(self) -> Sequence[tuple[str, Expression]]:
         """Every worker's expressions."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyflare.engines.base import Action, Panel, Table
+from pyflare.interop import traces
 
 if TYPE_CHECKING:
     from pyflare.engines.cron.engine import Cron
@@ -23,11 +25,16 @@ def panel(engine: Cron, now: float) -> Panel:
         ran = f"{show(last.time_ms / 1000)} {last.outcome}" if last else ""
         rows.append((worker, expression.text, "by the clock" if engine.by_clock else "by hand", ran, *times))
     columns = ("worker", "cron", "runs", "last run", *(f"next {number}" for number in range(1, NEXT_TIMES + 1)))
-    return Panel(
-        "Cron Triggers",
-        [Table("Cron Triggers", columns, rows)],
-        {"trigger": Action("trigger", engine.trigger, ("worker", "cron"))},
-    )
+    trigger = Action("trigger", functools.partial(_trigger, engine), ("cron", "worker", "time_ms"))
+    return Panel("Cron Triggers", [Table("Cron Triggers", columns, rows)], {"trigger": trigger})
+
+
+async def _trigger(engine: Cron, cron: str, worker: str | None = None, time_ms: float | None = None) -> dict[str, Any]:
+    """Run a handler by hand; how it ended, and the traceback of what it raised."""
+    outcome = await engine.trigger(cron, worker or None, time_ms)
+    error = None if outcome.error is None else traces.render(outcome.error)
+    configured = sorted({expression.text for _, expression in engine.expressions()})
+    return {"outcome": outcome.outcome, "noRetry": outcome.no_retry, "error": error, "configured": configured}
 
 
 def show(moment: float) -> str:

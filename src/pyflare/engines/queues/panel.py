@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyflare.engines.base import Action, Panel, Table
-from pyflare.engines.queues import body
+from pyflare.engines.queues.body import preview
+from pyflare.engines.queues.rest import Api, Refused
 
 if TYPE_CHECKING:
     from pyflare.engines.queues.engine import Overview, Queues
@@ -37,7 +39,7 @@ def _row(view: Overview) -> Sequence[Any]:
 def _messages(engine: Queues, queue: str) -> Table:
     rows = [
         (
-            message.id, body.preview(message.body, message.content_type), message.content_type, message.attempts,
+            message.id, preview(message.body, message.content_type), message.content_type, message.attempts,
             _time(message.sent_at), _time(message.due_at), message.origin or "",
         )
         for message in engine.peek(queue, SHOWN_MESSAGES)
@@ -47,14 +49,55 @@ def _messages(engine: Queues, queue: str) -> Table:
 
 
 def _actions(engine: Queues) -> dict[str, Action]:
+    """Each answers with JSON, in the shapes of the REST paths."""
+    api = Api(engine)
+
+    def send(queue: str, body: Any, content_type: str = "json", delay_seconds: int = 0) -> Any:
+        """`body` of type json may be a value or its text."""
+        value = _value(body) if content_type == "json" and isinstance(body, str) else body
+        message = {"body": value, "content_type": content_type, "delay_seconds": delay_seconds}
+        return api.push(message, {"queue_id": queue})
+
+    def messages(queue: str, **filters: Any) -> Any:
+        return api.messages(None, {"queue_id": queue, **filters})
+
+    def peek(queue: str, limit: int = 10) -> Any:
+        return api.preview({"batch_size": limit}, {"queue_id": queue})
+
+    def pause(queue: str) -> Any:
+        return api.change({"settings": {"delivery_paused": True}}, {"queue_id": queue})
+
+    def resume(queue: str) -> Any:
+        return api.change({"settings": {"delivery_paused": False}}, {"queue_id": queue})
+
+    def purge(queue: str) -> Any:
+        return api.purge({"delete_messages_permanently": True}, {"queue_id": queue})
+
+    def retry(queue: str, id: str | None = None) -> Any:
+        return api.retry({"id": id or None}, {"queue_id": queue})
+
+    def redrive(queue: str, to: str | None = None, id: str | None = None) -> Any:
+        return api.redrive({"to": to or None, "id": id or None}, {"queue_id": queue})
+
     actions = (
-        Action("pause", engine.pause_delivery, ("queue",)),
-        Action("resume", engine.resume_delivery, ("queue",)),
-        Action("purge", engine.purge, ("queue",)),
-        Action("retry", engine.retry_now, ("queue", "id")),
-        Action("redrive", engine.redrive, ("queue", "to", "id")),
+        Action("list", lambda: api.queues(None, {})),
+        Action("messages", messages, ("queue", "state", "id", "contains", "after", "limit")),
+        Action("peek", peek, ("queue", "limit")),
+        Action("send", send, ("queue", "body", "content_type", "delay_seconds")),
+        Action("pause", pause, ("queue",)),
+        Action("resume", resume, ("queue",)),
+        Action("purge", purge, ("queue",)),
+        Action("retry", retry, ("queue", "id")),
+        Action("redrive", redrive, ("queue", "to", "id")),
     )
     return {action.name: action for action in actions}
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as fault:
+        raise Refused(400, 10208, f"The body is not valid JSON ({fault}); a text needs its quotes") from None
 
 
 def _time(seconds: float | None) -> str:

@@ -196,7 +196,9 @@ class Api:
         return {"retried": self._engine.retry_now(self._name(params), request.get("id"))}
 
     def redrive(self, request: Any, params: Mapping[str, str]) -> Any:
-        return {"moved": self._engine.redrive(self._name(params), request.get("to"), request.get("id"))}
+        to = request.get("to")
+        target = None if to is None else self._name({"queue_id": to})
+        return {"moved": dict(self._engine.redrive(self._name(params), target, request.get("id")))}
 
     # --- shapes ---------------------------------------------------------------------------------------------------
 
@@ -205,7 +207,8 @@ class Api:
         for name in self._engine.names():
             if given in (name, queue_id(name)):
                 return name
-        raise Refused(404, 10104, f"Queue does not exist: {given}")
+        known = ", ".join(self._engine.names()) or "none"
+        raise Refused(404, 10104, f'Queue "{given}" does not exist; there are: {known}')
 
     def _pulled(self, params: Mapping[str, str]) -> str:
         name = self._name(params)
