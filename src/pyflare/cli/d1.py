@@ -5,6 +5,7 @@ The files are opened as they lie, whether a `pyflare dev` serves them or not: SQ
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -186,6 +187,8 @@ def _execute(database: str, sql: str | None, file: Path | None, json_output: boo
     text = sql or _read(target.relative(file or Path()), file)
     if not json_output:
         target.announce("Executing on")
+    # Looking for garbage among the outcomes of a long script would take as long as SQLite does.
+    gc.disable()
     with target.open() as store, _bar(text) as progress:
         outcomes = run_script(store, text, progress)
     if json_output:

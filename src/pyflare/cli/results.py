@@ -10,6 +10,10 @@ from pyflare.engines.d1.script import Outcome
 
 MAX_SAFE = 2**53 - 1
 
+HEAD = '  {\n    "results": '
+MIDDLE = ',\n    "success": true,\n    "meta": {\n      "duration": '
+TAIL = "\n    }\n  }"
+
 
 def as_rows(outcome: Outcome) -> list[dict[str, Any]]:
     """Rows as JSON can hold them: a BLOB is the text `[1, 2]`."""
@@ -38,11 +42,4 @@ def _outcome(outcome: Outcome) -> str:
     results = "[]"
     if outcome.rows:
         results = json.dumps(as_rows(outcome), indent=2, ensure_ascii=False).replace("\n", "\n    ")
-    duration = json.dumps(_plain(outcome.duration))
-    return f"""  {{
-    "results": {results},
-    "success": true,
-    "meta": {{
-      "duration": {duration}
-    }}
-  }}"""
+    return f"{HEAD}{results}{MIDDLE}{outcome.duration:.4f}{TAIL}"

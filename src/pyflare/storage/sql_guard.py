@@ -80,6 +80,8 @@ INTEGER = re.compile(r"^-?\d+$")
 # SQLite does not tell the authorizer the new name (workerd's is patched to).
 RESERVED_RENAME = re.compile(r"\brename\s+to\s+[\"'`\[]?_cf_", re.IGNORECASE)
 
+MAX_VERDICTS = 5_000  # kept, so that the same question is judged once
+
 SCHEMA_TABLES = frozenset({"sqlite_master", "sqlite_schema", "sqlite_temp_master", "sqlite_temp_schema"})
 # Rows of the schema table that a statement inserts, as recorded: a new table is inserted and then filled in.
 SCHEMA_ROWS = {
@@ -122,6 +124,8 @@ class Guard:
         self.user = False  # whether what is prepared now comes from user code
         self.facts: Facts | None = None  # of the statement that is being prepared
         self.refusal: str | None = None  # what to say instead of SQLite's "not authorized"
+        self.takes_notes = True
+        self._verdicts: dict[tuple[int, str | None, str | None, str | None], bool] = {}
         for limit, value in LIMITS.items():
             connection.limit(limit, value)
         connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
@@ -132,12 +136,24 @@ class Guard:
     ) -> int:
         if not self.user:
             return apsw.SQLITE_OK
+        asked = (action, first, second, database)
+        allowed = self._verdicts.get(asked)
+        if allowed is None:
+            allowed = self._judge(*asked)
+        if allowed and trigger is None and self.takes_notes:
+            self._note(action, first, second)
+        return apsw.SQLITE_OK if allowed else apsw.SQLITE_DENY
+
+    def _judge(self, action: int, first: str | None, second: str | None, database: str | None) -> bool:
+        asked = (action, first, second, database)
         if action in (apsw.SQLITE_ALTER_TABLE, apsw.SQLITE_DETACH):
             first, second, database = second, None, first  # SQLite hands these over in another order
         allowed = self._allowed(action, first, second, database)
-        if allowed and trigger is None:
-            self._note(action, first, second)
-        return apsw.SQLITE_OK if allowed else apsw.SQLITE_DENY
+        if self.refusal is None:
+            if len(self._verdicts) > MAX_VERDICTS:
+                self._verdicts.clear()
+            self._verdicts[asked] = allowed
+        return allowed
 
     def _allowed(self, action: int, first: str | None, second: str | None, database: str | None) -> bool:
         if database == "temp":

@@ -6,8 +6,7 @@ only a comment is left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import apsw
@@ -29,14 +28,15 @@ SEVERAL_TRANSACTIONS = (
 BEGIN, COMMIT = "BEGIN TRANSACTION", "COMMIT;"
 
 
-@dataclass(slots=True)
 class Outcome:
-    """What one statement gave; `duration` in milliseconds."""
+    """What one statement gave; `duration` in milliseconds. There may be hundreds of thousands."""
 
-    sql: str
-    columns: tuple[str, ...] = ()
-    rows: list[Row] = field(default_factory=list)
-    duration: float = 0.0
+    __slots__ = ("columns", "duration", "rows", "sql")
+
+    def __init__(self, sql: str, columns: tuple[str, ...]) -> None:
+        self.sql, self.columns = sql, columns
+        self.rows: Sequence[Row] = ()
+        self.duration = 0.0
 
 
 def without_transaction(text: str) -> str:
@@ -62,6 +62,7 @@ class _Script:
         self._outcomes: list[Outcome] = []
         self._done = 0  # characters
         self._began = 0.0
+        self._rows: list[Row] = []  # of the statement that runs
 
     def run(self, store: D1Store) -> list[Outcome]:
         connection, guard = store.for_script()
@@ -85,36 +86,42 @@ class _Script:
     def _run(self, connection: apsw.Connection, guard: Guard) -> None:
         cursor = connection.cursor()
         cursor.exec_trace = self._starts
-        guard.user, guard.refusal = True, None
+        guard.user, guard.refusal, guard.takes_notes = True, None, False
         try:
             for row in cursor.execute(self._text, can_cache=False):
-                self._outcomes[-1].rows.append(row)
+                self._rows.append(row)
         finally:
-            guard.user = False
+            guard.user, guard.takes_notes = False, True
             cursor.close(True)
-        self._ends()
         if not self._outcomes:
             raise _Refused(NO_STATEMENTS)
+        self._ends(monotonic())
 
     def _starts(self, cursor: apsw.Cursor, sql: str, _bindings: Any) -> bool:
-        self._ends()
+        """Called before each statement."""
+        now = monotonic()
+        if self._outcomes:
+            self._ends(now)
+        size = len(sql)
         if cursor.has_vdbe:
-            # Characters are a lower bound of bytes: only a text that is long anyway is encoded.
-            if len(sql) > MAX_SQL_BYTES // 4 and len(sql.encode()) > MAX_SQL_BYTES:
+            # Only a text that may be too long is encoded: a character is at most four bytes.
+            if size > MAX_SQL_BYTES // 4 and len(sql.encode()) > MAX_SQL_BYTES:
                 raise _Refused("statement too long: SQLITE_TOOBIG")
             if cursor.bindings_count:
                 raise _Refused("Wrong number of parameter bindings for SQL query.")
-            columns = tuple([column[0] for column in cursor.description])
-            self._outcomes.append(Outcome(sql, columns))
+            columns = cursor.description
+            self._outcomes.append(Outcome(sql, tuple([column[0] for column in columns]) if columns else ()))
             if self._progress is not None and len(self._outcomes) % PROGRESS_EVERY == 0:
                 self._progress(self._done)
-        self._done += len(sql)
-        self._began = monotonic()
+        self._done += size
+        self._began = now
         return True
 
-    def _ends(self) -> None:
-        if self._outcomes and not self._outcomes[-1].duration:
-            self._outcomes[-1].duration = round((monotonic() - self._began) * 1000, 4)
+    def _ends(self, now: float) -> None:
+        outcome = self._outcomes[-1]
+        outcome.duration += (now - self._began) * 1000
+        if self._rows:
+            outcome.rows, self._rows = self._rows, []
 
     def _describe(self, fault: apsw.Error, guard: Guard) -> str:
         if isinstance(fault, _Refused):
