@@ -21,7 +21,7 @@ ALLOWED = {
     "interop": {"clock", "errors", "config", "worker"},  # `worker`: only the faces, see below
     "worker": {"clock", "config", "errors", "interop", "log"},
     "engines": {"clock", "config", "errors", "interop", "log", "storage", "worker"},
-    "scheduler": {"clock", "engines"},
+    "scheduler": {"clock", "engines", "log"},
     "line": set(),
     "build": {"log"},
     "alone": {"build", "clock", "config", "front", "log", "runtime", "server", "storage", "worker"},

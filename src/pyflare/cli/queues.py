@@ -1,0 +1,174 @@
+"""`pyflare queues`: look into the local queues and act on them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from pyflare.cli.common import config_options, persist_option
+from pyflare.cli.rooms import Rooms
+from pyflare.cli.table import table
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+STATES = ("all", "waiting", "ready", "delayed", "leased")
+TYPES = ("json", "text", "bytes", "v8")
+
+
+@click.group()
+def queues() -> None:
+    """Look into local queues and act on them, while `pyflare dev` runs or not."""
+
+
+def _options(command: _Command) -> _Command:
+    return config_options(persist_option(command))
+
+
+def _json_option(command: _Command) -> _Command:
+    return click.option("--json", "json_output", is_flag=True, help="Print JSON only.")(command)
+
+
+def _act(given: dict[str, Any], action: str, **fields: Any) -> Any:
+    return Rooms(given).act("queues", action, **fields)
+
+
+@queues.command("list")
+@_json_option
+@_options
+def list_(json_output: bool, **given: Any) -> None:
+    """Every queue with its counts."""
+    found = _act(given, "list")
+    if json_output:
+        click.echo(json.dumps(found, indent=2))
+        return
+    click.echo(table([_line(queue) for queue in found]) if found else "There are no queues.")
+
+
+def _line(queue: dict[str, Any]) -> dict[str, str]:
+    consumers = [consumer["script"] or "HTTP" for consumer in queue["consumers"]]
+    return {
+        "name": queue["queue_name"],
+        "waiting": str(queue["metrics"]["backlog_count"]),
+        "in flight": str(queue["in_flight"]),
+        "bytes": str(queue["metrics"]["backlog_bytes"]),
+        "consumer": ", ".join(consumers) or "none",
+        "delivery": "paused" if queue["settings"]["delivery_paused"] else "on",
+        "dead-lettered": str(queue["dead_lettered"]),
+        "dropped": str(queue["dropped"]),
+    }
+
+
+@queues.command()
+@click.argument("queue")
+@click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True)
+@_json_option
+@_options
+def peek(queue: str, limit: int, json_output: bool, **given: Any) -> None:
+    """The next messages of QUEUE, which stay where they are."""
+    _show(_act(given, "peek", queue=queue, limit=limit)["messages"], json_output)
+
+
+@queues.command()
+@click.argument("queue")
+@click.option("--state", type=click.Choice(STATES), default="all", show_default=True)
+@click.option("--id", "id_", metavar="ID", help="One message.")
+@click.option("--contains", metavar="TEXT", help="Messages whose body holds this text.")
+@click.option("--after", type=int, default=0, metavar="SEQ", help="Go on after this number of a former list.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=100, show_default=True)
+@_json_option
+@_options
+def messages(queue: str, id_: str | None, json_output: bool, **given: Any) -> None:
+    """The messages of QUEUE, by filter."""
+    filters = {name: given.pop(name) for name in ("state", "contains", "after", "limit")}
+    _show(_act(given, "messages", queue=queue, id=id_, **filters)["messages"], json_output)
+
+
+def _show(found: list[dict[str, Any]], json_output: bool) -> None:
+    if json_output:
+        click.echo(json.dumps(found, indent=2))
+        return
+    rows = [
+        {
+            "seq": str(message["seq"]),
+            "id": message["id"],
+            "type": message["content_type"],
+            "attempts": str(message["attempts"]),
+            "died in": message["origin"] or "",
+            "body": message["preview"],
+        }
+        for message in found
+    ]
+    click.echo(table(rows) if rows else "There are no such messages.")
+
+
+@queues.command()
+@click.argument("queue")
+@click.argument("body")
+@click.option("--type", "content_type", type=click.Choice(TYPES), default="json", show_default=True)
+@click.option("--delay", type=click.IntRange(0, 86_400), default=0, metavar="SECONDS")
+@_options
+def send(queue: str, body: str, content_type: str, delay: int, **given: Any) -> None:
+    """Send BODY to QUEUE: JSON, or what --type says (bytes and v8 in base64)."""
+    sent = _act(given, "send", queue=queue, body=body, content_type=content_type, delay_seconds=delay)
+    click.echo(f"Sent {sent['ids'][0]} to {queue}")
+
+
+@queues.command()
+@click.argument("queue")
+@_options
+def pause(queue: str, **given: Any) -> None:
+    """Stop delivery of QUEUE; messages are still accepted."""
+    _act(given, "pause", queue=queue)
+    click.echo(f"Paused message delivery for queue {queue}.")
+
+
+@queues.command()
+@click.argument("queue")
+@_options
+def resume(queue: str, **given: Any) -> None:
+    """Deliver QUEUE again."""
+    _act(given, "resume", queue=queue)
+    click.echo(f"Resumed message delivery for queue {queue}.")
+
+
+@queues.command()
+@click.argument("queue")
+@click.option("-f", "--force", is_flag=True, help="Do not ask.")
+@_options
+def purge(queue: str, force: bool, **given: Any) -> None:
+    """Delete every message of QUEUE."""
+    question = f"This operation will permanently delete all the messages in queue {queue}. Type {queue} to proceed."
+    if not force and click.prompt(question, default="", show_default=False) != queue:
+        raise click.Abort
+    purged = _act(given, "purge", queue=queue)["purged"]
+    click.echo(f"Purged queue '{queue}' ({purged} messages)")
+
+
+@queues.command()
+@click.argument("queue")
+@click.argument("id_", metavar="[ID]", required=False)
+@_options
+def retry(queue: str, id_: str | None, **given: Any) -> None:
+    """Deliver delayed messages of QUEUE now: all, or the one with this ID."""
+    click.echo(f"{_act(given, 'retry', queue=queue, id=id_)['retried']} message(s) are due now")
+
+
+@queues.command()
+@click.argument("queue")
+@click.option("--to", metavar="QUEUE", help="Where to; without it each goes back to the queue it died in.")
+@click.option("--id", "id_", metavar="ID", help="Only this message.")
+@_options
+def redrive(queue: str, to: str | None, id_: str | None, **given: Any) -> None:
+    """Move dead letters of QUEUE back, with their attempts anew."""
+    moved = _act(given, "redrive", queue=queue, to=to, id=id_)["moved"]
+    for target, count in moved.items():
+        click.echo(f"Moved {count} message(s) to {target}")
+    if not moved:
+        click.echo("There was nothing to move.")
+
+
+for _alias, _command in (("pause-delivery", pause), ("resume-delivery", resume)):  # wrangler's names
+    queues.add_command(_command, _alias)

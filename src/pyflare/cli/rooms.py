@@ -1,0 +1,126 @@
+"""How a command acts on a room: through the server that holds the state folder, else on the files themselves."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import ssl
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from pyflare import engines
+from pyflare.clock import SystemClock
+from pyflare.config.diagnostics import Diagnostics
+from pyflare.config.find import shown
+from pyflare.config.load import check_loaded, read_workers, state_folder
+from pyflare.config.model import WorkerConfig
+from pyflare.config.options import DevOptions
+from pyflare.engines.base import EngineContext
+from pyflare.errors import ConfigError, EngineError
+from pyflare.log import Log
+from pyflare.storage.layout import Layout
+from pyflare.storage.lock import Holder, StateLock, is_locked, read_holder
+
+ACTIONS = "/cdn-cgi/pyflare/do"
+
+
+class Rooms:
+    """The rooms of a project; `given` are the values of `config_options` and `persist_option`."""
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        self._options = DevOptions(
+            configs=given["config"],
+            env=given["env"],
+            env_files=given["env_file"],
+            cwd=given["cwd"],
+            persist_to=given["persist_to"],
+        )
+        loaded = read_workers(self._options, os.environ)
+        check_loaded(loaded)
+        self._configs = [one.config for one in loaded]
+        self._state = state_folder(self._options, self._configs[0])
+
+    def act(self, room: str, action: str, **fields: Any) -> Any:
+        """What the action of a room's panel gives, as JSON; EngineError with what it says against it."""
+        holder = self._server()
+        if holder is not None:
+            return self._ask(holder, room, action, fields)
+        return self._alone(room, action, fields)
+
+    def act_on_server(self, room: str, action: str, **fields: Any) -> Any:
+        """The same for what only a running server can do."""
+        holder = self._server()
+        if holder is None:
+            folder = shown(self._state, self._options.cwd)
+            raise EngineError(f'No server holds {folder}: start "pyflare dev" first, with the same configuration')
+        return self._ask(holder, room, action, fields)
+
+    def _server(self) -> Holder | None:
+        return read_holder(self._state) if is_locked(self._state) else None
+
+    def _ask(self, holder: Holder, room: str, action: str, fields: dict[str, Any]) -> Any:
+        url = (holder.url or f"http://localhost:{holder.port}").rstrip("/")
+        request = urllib.request.Request(
+            url + ACTIONS,
+            json.dumps({"room": room, "action": action, "fields": fields}).encode(),
+            {"authorization": f"Bearer {holder.token}", "content-type": "application/json"},
+        )
+        try:
+            # The certificate is one that pyflare made for itself.
+            with urllib.request.urlopen(request, context=ssl._create_unverified_context()) as response:
+                return json.load(response)["result"]
+        except urllib.error.HTTPError as refused:
+            with refused:
+                raise EngineError(_said(refused.read(), refused.code)) from None
+        except OSError as fault:
+            raise EngineError(f"The server at {url} (pid {holder.pid}) does not answer: {fault}") from None
+
+    def _alone(self, room: str, action: str, fields: dict[str, Any]) -> Any:
+        engine_class = engines.load(room)
+        configs, faults = {}, []
+        for config in self._configs:
+            diagnostics = Diagnostics(config.path)
+            configs[config.name] = engine_class.parse(config, diagnostics)
+            faults += diagnostics.located()
+        if faults:
+            raise ConfigError(*faults)
+        lock = StateLock.take(self._state)
+        engine = engine_class(configs, _context(self._state, self._configs))
+        try:
+            return engine.panel().actions[action].run(**fields)
+        except (ConfigError, EngineError):
+            raise
+        except Exception as refused:
+            raise EngineError(str(refused)) from None
+        finally:
+            engine.close()
+            lock.release()
+
+
+def _said(body: bytes, status: int) -> str:
+    try:
+        return str(json.loads(body)["error"])
+    except (ValueError, KeyError, TypeError):
+        return f"The server answered {status}: {body.decode(errors='replace')[:200]}"
+
+
+def _context(state: Path, configs: list[WorkerConfig]) -> EngineContext:
+    """For a room without a server: nothing is delivered."""
+
+    async def dispatch(worker: str, event: Any) -> Any:
+        raise EngineError("No server runs")
+
+    return EngineContext(
+        clock=SystemClock(),
+        storage=Layout(state),
+        log=Log("warn", out=sys.stderr),
+        dispatch=dispatch,
+        spawn=lambda work: work.close(),
+        poke=lambda: None,
+        new_id=lambda: secrets.token_hex(16),
+        workers=lambda: [config.name for config in configs],
+    )
