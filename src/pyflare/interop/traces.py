@@ -13,6 +13,8 @@ from types import TracebackType
 
 import greenlet
 
+from pyflare.interop.errors import JsException
+
 ENV_HINT = "env is None in class handlers: use self.env"
 
 
@@ -40,9 +42,15 @@ def own(trace: TracebackType | None) -> TracebackType | None:
 
 
 def render(raised: BaseException) -> str:
-    """The formatted traceback, ending in `Class: message`."""
+    """The formatted traceback, ending in `Class: message`; what the runtime itself refused is that one line."""
+    if isinstance(raised, JsException) and not _passed_user_code(raised.__traceback__):
+        return str(raised)
     made = traceback.TracebackException(type(raised), raised, own(raised.__traceback__), capture_locals=False)
     return "".join(made.format()).rstrip("\n")
+
+
+def _passed_user_code(trace: TracebackType | None) -> bool:
+    return any(not is_inner(frame.f_code.co_filename) for frame, _ in traceback.walk_tb(trace))
 
 
 def last_frame(raised: BaseException) -> tuple[str, int] | None:
