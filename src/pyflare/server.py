@@ -222,9 +222,20 @@ class Server:
             finally:
                 activation.leave()
 
+    def room(self, name: str) -> Any:
+        """A room, opened when it is first asked for."""
+        return self.engines.get(name) or self._open(name)
+
+    def mounts(self) -> dict[str, Any]:
+        """Prefixes of control paths that rooms answer by themselves -> what loads the ASGI app."""
+        return {
+            prefix: load
+            for engine in self.engines.values()
+            for prefix, load in (_maybe(engine, "mounts") or {}).items()
+        }
+
     def _caches(self) -> Any:
-        engine: Any = self.engines.get("cache") or self._open("cache")
-        return engine.storage
+        return self.room("cache").storage
 
     def _loopback(self, worker: Worker) -> Any:
         """`ctx.exports`: stubs of the worker's own entrypoints and namespaces of its objects."""

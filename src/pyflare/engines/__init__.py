@@ -20,6 +20,7 @@ ENGINES: dict[str, tuple[str, ...]] = {
     "cron": ("triggers",),
     "d1": ("d1_databases",),
     "durable_objects": ("durable_objects", "migrations", "exports"),
+    "email": ("send_email",),
     "hyperdrive": ("hyperdrive",),
     "kv": ("kv_namespaces",),
     "pipelines": ("pipelines",),

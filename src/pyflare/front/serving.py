@@ -16,6 +16,7 @@ from pyflare.front.control import Control
 from pyflare.front.frames import SERVICE_RESTART
 from pyflare.front.front import Front
 from pyflare.front.http import HttpProtocol
+from pyflare.front.inbound_email import InboundEmail
 from pyflare.front.incoming import Incoming
 from pyflare.front.panels import Panels
 from pyflare.front.scheduled import Scheduled
@@ -96,6 +97,9 @@ class Serving:
         Scheduled(server, self._log, self.broken).add_to(control, self._options.test_scheduled)
         if self.broken is None:
             Panels(server, token).add_to(control)
+            InboundEmail(server).add_to(control)
+            for prefix, load in server.mounts().items():
+                control.mount(prefix, load)
         return Front(self._hub, Incoming(dev), server, control, self.broken)
 
 

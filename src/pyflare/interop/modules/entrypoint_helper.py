@@ -12,6 +12,7 @@ from pyflare.interop.errors import error
 from pyflare.interop.promise import JsPromise
 from pyflare.interop.proxy import JsFunction, JsObject, JsProxy
 from pyflare.interop.rpc import RpcStub
+from pyflare.interop.web.email_message import EmailMessage
 
 _patched_env: ContextVar[Any] = ContextVar("pyflare_patched_env", default=None)
 
@@ -133,6 +134,7 @@ def _modules() -> dict[str, Any]:
     return {
         "cloudflare:workers": cloudflareWorkersModule,
         "cloudflare:sockets": cloudflareSocketsModule,
+        "cloudflare:email": JsObject.make({"EmailMessage": EmailMessage}),
         "cloudflare:vectorize": JsObject.make(
             {name: JsObject.make() for name in ("DistanceMetric", "KnownModel", "MetadataRetrievalLevel")}
         ),
