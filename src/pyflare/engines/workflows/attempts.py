@@ -139,7 +139,7 @@ class Attempts:
         self._succeeded(call, data, v8.loads(data))
 
     def _succeeded(self, call: Call, data: bytes | None, value: Any, streamed: bool = False) -> None:
-        self._store.succeed(call.step, call.attempt, data, self._run.host.now(), streamed)
+        self._store.succeed(call.step, data, self._run.host.now(), streamed)
         self._end(call)
         self._register(call, value)
         call.promise._resolve(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyflare.engines.workflows.operations import Operations, fault_of
@@ -64,31 +64,33 @@ def history(operations: Operations, workflow: str, name: str) -> History:
     """Raises as `Operations.get`."""
     instance, store = operations.get(workflow, name), operations.store
     log = store.log(instance.id)
-    attempts = _attempts(log)
-    steps = [_step(store, step, attempts.get(step.id, ())) for step in store.steps(instance.id)]
+    steps = [_step(store, step, log) for step in store.steps(instance.id)]
     params = _text(store.params(instance.id))
     return History(instance, operations.status(instance), params, fault_of(instance), steps, log)
 
 
-def _attempts(log: Sequence[Entry]) -> dict[int, list[Attempt]]:
-    found: dict[int, list[Attempt]] = {}
+def _attempts(step: Step, log: Sequence[Entry]) -> Sequence[Attempt]:
+    """The log has the begins of later attempts and the failures; the row has the rest."""
+    if step.kind not in (DO, ROLLBACK):
+        return ()
+    made = [Attempt(1, step.started_at)]
     for entry in log:
-        if entry.step is None or entry.attempt is None:
+        if entry.step != step.id or entry.attempt is None:
             continue
-        made = found.setdefault(entry.step, [])
-        if entry.event.endswith("ATTEMPT_START"):
+        if entry.event == "ATTEMPT_START":
             made.append(Attempt(entry.attempt, entry.at))
-        elif made:
-            fault = Fault.from_json(entry.detail) if entry.detail else None
-            made[-1] = Attempt(made[-1].number, made[-1].start, entry.at, fault)
-    return found
+        else:
+            made[-1] = replace(made[-1], end=entry.at, error=Fault.from_json(entry.detail or "{}"))
+    if made[-1].end is None and step.ended_at is not None:
+        made[-1] = replace(made[-1], end=step.ended_at)
+    return made
 
 
-def _step(store: Store, step: Step, attempts: Sequence[Attempt]) -> StepHistory:
+def _step(store: Store, step: Step, log: Sequence[Entry]) -> StepHistory:
     fault = Fault.from_json(step.error) if step.error else None
     return StepHistory(
         TYPES.get(step.kind, step.kind), step.name, step.nth, step.state, step.started_at, step.ended_at, step.due_at,
-        step.about, fault, _output(store, step), attempts,
+        step.about, fault, _output(store, step), _attempts(step, log),
     )  # fmt: skip
 
 

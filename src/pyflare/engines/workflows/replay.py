@@ -28,7 +28,8 @@ Key = tuple[str, str, int]
 
 
 class Replay:
-    """Compares the calls of this run with those of earlier ones."""
+    """Compares the calls of this run with those of earlier ones. A step that is new while recorded ones were not called
+    yet does not begin before it is clear that those will be."""
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self._before: list[Key] = [(step.kind, step.name, step.nth) for step in steps]
@@ -36,22 +37,31 @@ class Replay:
         self._now: list[Key] = []
         self._parted: str | None = None  # where the sequences part
         self._told = False
-
-    @property
-    def done(self) -> bool:
-        """Whether every recorded step was called."""
-        return not self._missing
+        self._held: list[Callable[[], None]] = []
 
     def called(self, kind: str, name: str, count: int, callback: Callable[[Any], Any] | None) -> None:
-        if not self._before or self._told:
+        if not self._missing or self._told:
             return
         key = (kind, name, count)
         at = len(self._now)
-        if self._missing:
-            if self._parted is None and (at >= len(self._before) or self._before[at] != key):
-                self._parted = _place(callback)
-            self._now.append(key)
+        if self._parted is None and (at >= len(self._before) or self._before[at] != key):
+            self._parted = _place(callback)
+        self._now.append(key)
         self._missing.pop(key, None)
+        if not self._missing:
+            self._let_go()
+
+    def holds(self, start: Callable[[], None]) -> bool:
+        """Whether `start`, of a new step, has to wait; it is called later then."""
+        if not self._missing or self._told:
+            return False
+        self._held.append(start)
+        return True
+
+    def _let_go(self) -> None:
+        held, self._held = self._held, []
+        for start in held:
+            start()
 
     def watch(self, run: Run) -> None:
         """Look whether the code rests before it has called everything."""
@@ -63,10 +73,13 @@ class Replay:
             return
         if len(self._missing) < missing:
             turn, missing = 0, len(self._missing)
+        loop = asyncio.get_running_loop()
         if turn < TURNS:
-            asyncio.get_running_loop().call_soon(self._look, run, turn + 1, missing)
-        elif run.tasks.outside_waits():
-            self.check(run)
+            loop.call_soon(self._look, run, turn + 1, missing)
+        elif not run.tasks.outside_waits():
+            loop.call_later(REST_SECONDS, self._look, run, turn, missing)
+        elif self.check(run):
+            self._let_go()
 
     def check(self, run: Run, ended: bool = False) -> bool:
         """Report a difference, once; False when that was the end of the run."""

@@ -40,7 +40,7 @@ from pyflare.engines.workflows.store import Store
 from pyflare.engines.workflows.waiting import Tasks
 from pyflare.interop import json, scope, v8
 from pyflare.interop.clone import clone
-from pyflare.interop.containers import JsDate
+from pyflare.interop.dates import JsDate
 from pyflare.interop.errors import error
 from pyflare.interop.promise import JsPromise
 from pyflare.interop.proxy import JsObject
@@ -275,12 +275,17 @@ class Run:
         return promise
 
     def _begin(self, start: Callable[[], JsPromise]) -> JsPromise:
-        """Begin a new step, or when the pause that is about to come is called off."""
-        if not self.pausing:
-            return start()
+        """Begin a new step: now, or when a replay has come so far, or when the pause that is about to come is called
+        off."""
         promise: StepPromise = StepPromise.make(self.tasks.futures)
-        self._held.append(lambda: promise._resolve(start()))
-        return promise
+
+        def later() -> None:
+            if not self.over and not self.holds(later):
+                promise._resolve(start())
+
+        if self.replay.holds(later) or self.holds(later):
+            return promise
+        return start()
 
     def _never(self) -> JsPromise:
         promise: StepPromise = StepPromise.make(self.tasks.futures)

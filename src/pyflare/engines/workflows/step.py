@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pyflare.engines.workflows.call import Compensation
 from pyflare.engines.workflows.config import DEFAULT_EVENT_TIMEOUT, MAX_SLEEP_SECONDS, MAX_STEP_NAME_LENGTH
 from pyflare.engines.workflows.duration import DEFAULT, StepConfig, milliseconds, step_config
-from pyflare.interop.containers import JsDate, to_text
+from pyflare.interop.containers import to_text
 from pyflare.interop.convert import JsDoubleProxy
+from pyflare.interop.dates import JsDate
 from pyflare.interop.errors import JsException, error, type_error
 from pyflare.interop.promise import JsPromise
 from pyflare.interop.proxy import JsObject, JsProxy, get, is_nullish

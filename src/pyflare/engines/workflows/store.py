@@ -3,12 +3,12 @@
 A step is a row from its first call on: `kind` do, sleep, event or rollback, numbered by name (`count`) and by order of
 call (`position`). `due_at` is its next deadline: the end of a sleep, of a wait, of the pause before the next attempt,
 of an attempt's time-out. A row that says `running` while nobody runs it was in flight when the process died. `awake`
-marks the instances that have to be in memory. All times are seconds since the epoch and parameters.
+marks the instances that have to be in memory. What the row of a step says (its first begin, its end) is not in the log,
+so that a step costs two writes. All times are seconds since the epoch and parameters.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,7 +23,6 @@ from pyflare.engines.workflows.rows import (
     PAUSED,
     PAUSING,
     PENDING,
-    ROLLBACK,
     RUNNING,
     SLEEP,
     Entry,
@@ -97,7 +96,7 @@ MIGRATIONS = (
         seq INTEGER PRIMARY KEY,
         instance INTEGER NOT NULL,
         at REAL NOT NULL,
-        event TEXT NOT NULL,                     -- names as in Cloudflare's engine
+        event TEXT NOT NULL,                     -- WORKFLOW_… ROLLBACK_… ATTEMPT_START ATTEMPT_FAILURE
         step INTEGER,
         attempt INTEGER,
         detail TEXT                              -- JSON
@@ -354,22 +353,18 @@ class Store:
         about: str | None,
         now: float,
     ) -> int:
-        """A step whose first attempt begins now; `due_at` is its time-out."""
-        with self._db.transaction():
-            self._db.execute(INSERT_STEP, (instance, kind, name, count, position, IN_FLIGHT, 1, due_at, now, about))
-            step = self._db.raw.last_insert_rowid()
-            self._log(instance, now, f"{_prefix(kind)}ATTEMPT_START", step, 1)
-        return step
+        """A step whose first attempt begins now; `due_at` is its time-out. The row itself is the record of both."""
+        self._db.execute(INSERT_STEP, (instance, kind, name, count, position, IN_FLIGHT, 1, due_at, now, about))
+        return self._db.raw.last_insert_rowid()
 
     def begin_attempt(self, step: Step, attempt: int, due_at: float, now: float) -> None:
         with self._db.transaction():
             self._db.execute(BEGIN_ATTEMPT, (attempt, due_at, step.id))
-            self._log(step.instance, now, f"{_prefix(step.kind)}ATTEMPT_START", step.id, attempt)
+            self._log(step.instance, now, "ATTEMPT_START", step.id, attempt)
 
-    def succeed(self, step: Step, attempt: int, result: bytes | None, now: float, streamed: bool = False) -> None:
-        with self._db.transaction():
-            self._db.execute(END, (DONE, now, None, int(streamed), result, step.id))
-            self._log(step.instance, now, f"{_prefix(step.kind)}ATTEMPT_SUCCESS", step.id, attempt)
+    def succeed(self, step: Step, result: bytes | None, now: float, streamed: bool = False) -> None:
+        """The end of the last attempt is the end of the step: no line of the log says it again."""
+        self._db.execute(END, (DONE, now, None, int(streamed), result, step.id))
 
     def retry(self, step: Step, attempt: int, fault: Fault, due_at: float, now: float) -> None:
         """The attempt failed; the next one is due then."""
@@ -382,25 +377,20 @@ class Store:
         with self._db.transaction():
             self._db.execute(END, (FAILED, now, fault.to_json(), 0, None, step.id))
             self._attempt_failed(step, attempt, fault, now)
-            self._log(step.instance, now, f"{_prefix(step.kind)}STEP_FAILURE", step.id)
 
     def give_back(self, instance: int, now: float) -> None:
         """Attempts in flight do not count: the process goes in peace."""
         self._db.execute(GIVE_BACK, {"id": instance, "now": now})
 
     def add_sleep(self, instance: int, name: str, count: int, position: int, due_at: float, now: float) -> int:
-        with self._db.transaction():
-            self._db.execute(INSERT_STEP, (instance, SLEEP, name, count, position, PENDING, 0, due_at, now, None))
-            step = self._db.raw.last_insert_rowid()
-            self._log(instance, now, "SLEEP_START", step, detail=json.dumps({"until": due_at}))
-        return step
+        self._db.execute(INSERT_STEP, (instance, SLEEP, name, count, position, PENDING, 0, due_at, now, None))
+        return self._db.raw.last_insert_rowid()
 
     def wake_up(self, step: Step, now: float) -> None:
         """The end of a sleep."""
         with self._db.transaction():
             self._db.execute(END, (DONE, now, None, 0, None, step.id))
             self._db.execute(WAKE_RUNNING, (step.instance,))
-            self._log(step.instance, now, "SLEEP_COMPLETE", step.id)
 
     def add_wait(
         self, instance: int, name: str, count: int, position: int, type: str, due_at: float, now: float
@@ -409,12 +399,11 @@ class Store:
         with self._db.transaction():
             self._db.execute(INSERT_STEP, (instance, EVENT, name, count, position, PENDING, 0, due_at, now, type))
             step = self._db.raw.last_insert_rowid()
-            self._log(instance, now, "WAIT_START", step, detail=json.dumps({"type": type}))
             row = self._db.one(BUFFERED, (instance, type))
             event = None if row is None else Event(*row)
             if event is not None:
                 self._db.execute(TAKE_EVENT, (step, event.id))
-                self._complete_wait(instance, step, now)
+                self._complete_wait(step, now)
         return step, event
 
     def time_out(self, step: Step, fault: Fault, now: float) -> None:
@@ -422,7 +411,6 @@ class Store:
         with self._db.transaction():
             self._db.execute(END, (FAILED, now, fault.to_json(), 0, None, step.id))
             self._db.execute(WAKE_RUNNING, (step.instance,))
-            self._log(step.instance, now, "WAIT_TIMED_OUT", step.id)
 
     def send_event(self, instance: int, type: str, payload: bytes, now: float) -> int | None:
         """Keep an event; the wait that takes it, if one is there."""
@@ -430,7 +418,7 @@ class Store:
             step: int | None = self._db.value(WAITS_OF, (instance, type))
             self._db.execute(INSERT_EVENT, (instance, type, now, step, payload))
             if step is not None:
-                self._complete_wait(instance, step, now)
+                self._complete_wait(step, now)
                 self._db.execute(WAKE_RUNNING, (instance,))
         return step
 
@@ -503,11 +491,10 @@ class Store:
     # --- inside -----------------------------------------------------------------------------------------------------
 
     def _attempt_failed(self, step: Step, attempt: int, fault: Fault, now: float) -> None:
-        self._log(step.instance, now, f"{_prefix(step.kind)}ATTEMPT_FAILURE", step.id, attempt, fault.to_json())
+        self._log(step.instance, now, "ATTEMPT_FAILURE", step.id, attempt, fault.to_json())
 
-    def _complete_wait(self, instance: int, step: int, now: float) -> None:
+    def _complete_wait(self, step: int, now: float) -> None:
         self._db.execute(END, (DONE, now, None, 0, None, step))
-        self._log(instance, now, "WAIT_COMPLETE", step)
 
     def _wipe(self, id: int, position: int) -> None:
         self._db.execute(DELETE_LOG, {"id": id, "position": position})
@@ -525,7 +512,3 @@ class Store:
         detail: str | None = None,
     ) -> None:
         self._db.execute(INSERT_LOG, (instance, at, event, step, attempt, detail))
-
-
-def _prefix(kind: str) -> str:
-    return "ROLLBACK_" if kind == ROLLBACK else ""
