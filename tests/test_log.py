@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable
 
-from pyflare.log import Log
+import pytest
+
+from pyflare.log import Log, Terminal
 
 
 def test_a_line_names_its_level() -> None:
@@ -72,3 +75,37 @@ def test_once_says_a_thing_a_single_time() -> None:
     log.once("warn", "key", "first")
     log.once("warn", "key", "second")
     assert out.getvalue() == "[wrangler:warn] first\n"
+
+
+def test_lines_of_requests_leave_together_when_the_loop_turns() -> None:
+    out = io.StringIO()
+    log = Log(out=out)
+    later: list[Callable[[], None]] = []
+    log.defer = later.append
+    log.request("GET", "/a", 200, "OK", 1.0)
+    log.request("GET", "/b", 200, "OK", 1.0)
+    assert out.getvalue() == ""
+    assert len(later) == 1
+    later[0]()
+    assert out.getvalue().count("\n") == 2
+
+
+def test_other_lines_do_not_overtake_those_of_requests() -> None:
+    out = io.StringIO()
+    log = Log(out=out)
+    log.defer = lambda _: None
+    log.request("GET", "/a", 200, "OK", 1.0)
+    log.warn("after it")
+    assert [line.split()[-1] for line in out.getvalue().splitlines()] == ["(1ms)", "it"]
+
+
+def test_a_terminal_keeps_the_order_of_prints_and_requests(capfd: pytest.CaptureFixture[str]) -> None:
+    log = Log()
+    terminal = Terminal(1, log.flush)
+    log._out = terminal
+    log.defer = lambda _: None
+    print("before", file=terminal)
+    log.request("GET", "/a", 200, "OK", 1.0)
+    print("after", file=terminal)
+    assert [line.split()[-1] for line in capfd.readouterr().out.splitlines()] == ["before", "(1ms)", "after"]
+    terminal.detach().close()

@@ -7,7 +7,6 @@ import os
 import secrets
 import signal
 import socket
-import sys
 
 from pyflare.build import run_build
 from pyflare.clock import SystemClock
@@ -16,7 +15,7 @@ from pyflare.config.model import WorkerConfig
 from pyflare.config.options import DevOptions
 from pyflare.front.listen import listen, ready_line, url_of
 from pyflare.front.serving import Serving
-from pyflare.log import Log
+from pyflare.log import Log, take_terminal
 from pyflare.runtime import announce, show_bindings, tls_context
 from pyflare.server import Server
 from pyflare.storage.lock import Holder, StateLock
@@ -28,8 +27,7 @@ END_DRAIN_S = 0.8  # what is in flight at the end
 def run_alone(options: DevOptions) -> int:
     """Serve until a signal comes; 1 when the worker's code is broken, since nothing here can mend it."""
     log = Log(options.log_level, options.log_format, colour=options.color)
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    take_terminal(log)
     configs = _configs(options, log)
     state = state_folder(options, configs[0])
     lock = StateLock.take(state)

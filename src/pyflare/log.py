@@ -1,14 +1,16 @@
 """Lines on the terminal. One formatter; `--log-format json` gives one object a line instead.
 
-Everything goes to the same `sys.stdout` that worker code prints to, a line in one write, so that the order is the order
-in which things happened.
+Everything goes to the same `sys.stdout` that worker code prints to, so that the order is the order in which things
+happened. Lines of requests are written together, once a turn of the loop: a write for each would cost as much as the
+rest of the front. A `Terminal` writes what waits before anything else.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
 LEVELS = {"debug": 10, "info": 20, "log": 20, "warn": 30, "error": 40, "none": 100}
@@ -37,6 +39,8 @@ class Log:
         self._json = form == "json"
         self._out = out
         self._colour = colour
+        self._waiting: list[str] = []
+        self.defer: Callable[[Callable[[], None]], object] | None = None  # a loop's `call_soon`; None: write at once
         self.said = set(said)  # keys of what `once` has said, also in a life before this one
 
     @property
@@ -90,14 +94,50 @@ class Log:
         if self._json:
             message = f"{method} {path} {status} {reason}"
             self.line("info", message, method=method, path=path, status=status, ms=round(ms, 1))
-        elif self.coloured:
+            return
+        if self.coloured:
             colour = STATUS_COLOURS.get(status // 100, OTHER_STATUS)
             shown = f"{BOLD}{method}{RESET} {path} {colour}{BOLD}{status} {reason}{RESET}"
-            self._write(f"[wrangler:info] {shown} {GREY}({ms:.0f}ms){RESET}")
+            line = f"[wrangler:info] {shown} {GREY}({ms:.0f}ms){RESET}"
         else:
-            self._write(f"[wrangler:info] {method} {path} {status} {reason} ({ms:.0f}ms)")
+            line = f"[wrangler:info] {method} {path} {status} {reason} ({ms:.0f}ms)"
+        self._waiting.append(line)
+        if self.defer is None:
+            self.flush()
+        elif len(self._waiting) == 1:
+            self.defer(self.flush)
+
+    def flush(self) -> None:
+        """Write what waits."""
+        if self._waiting:
+            text = "\n".join(self._waiting) + "\n"
+            self._waiting.clear()
+            out = self.out
+            out.write(text)
+            out.flush()
 
     def _write(self, text: str) -> None:
-        out = self.out
-        out.write(text + "\n")
-        out.flush()
+        self._waiting.append(text)
+        self.flush()
+
+
+class Terminal(io.TextIOWrapper):
+    """A standard stream, line by line, that lets `before` write what waits first."""
+
+    def __init__(self, fd: int, before: Callable[[], None]) -> None:
+        super().__init__(
+            io.BufferedWriter(io.FileIO(fd, "wb", closefd=False)),
+            encoding="utf-8",
+            errors="backslashreplace",
+            line_buffering=True,
+        )
+        self._before = before
+
+    def write(self, text: str) -> int:
+        self._before()
+        return super().write(text)
+
+
+def take_terminal(log: Log) -> None:
+    """From now on `print` and `log` share one order, and nothing waits in a buffer after its line."""
+    sys.stdout, sys.stderr = Terminal(1, log.flush), Terminal(2, log.flush)

@@ -33,7 +33,7 @@ from pyflare.config.load import Loaded, faults_of, load_workers, read_workers, s
 from pyflare.config.options import DevOptions
 from pyflare.errors import ConfigError
 from pyflare.line import Line, Message, receive_descriptors
-from pyflare.log import Log
+from pyflare.log import Log, take_terminal
 
 if TYPE_CHECKING:
     import ssl
@@ -49,8 +49,6 @@ def main(arguments: list[str]) -> int:
     line = Line(socket.socket(fileno=int(arguments[0])))
     life = int(arguments[1])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the supervisor decides
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     use_utc()
     for name in list(os.environ):
         if name not in ENVIRONMENT:
@@ -82,6 +80,7 @@ class Runtime:
         self._crash: str | None = start["crash"]
         options = self._options
         self._log = Log(options.log_level, options.log_format, colour=options.color, said=start["said"])
+        take_terminal(self._log)
         self._clock = SystemClock()
 
     def run(self) -> int:

@@ -55,6 +55,7 @@ class Serving:
         """Accept connections."""
         loop = asyncio.get_running_loop()
         self._hub = Hub(loop, self._clock, self._log)
+        self._log.defer = loop.call_soon
         self._front = self._make_front(token)
         for one in sockets:
             self._accepting.append(await loop.create_server(self._connection, sock=one, ssl=tls))
@@ -83,6 +84,8 @@ class Serving:
         if server is not None:
             await server.stop()
         self._hub.close()
+        self._log.defer = None
+        self._log.flush()
 
     def rows(self) -> list[BindingRow]:
         return self._server.rows() if self._server is not None else []
