@@ -182,7 +182,7 @@ class Flow(WorkflowEntrypoint):
                 await asyncio.sleep(0.01)
             return "told"
 
-        first = await self.do("holds", until_told)
+        first = await self.do("holds", until_told, **params.get("config", {}))
         return [first, await self.do("after")]
 
     async def works_then_waits_twice(self, params):
