@@ -22,6 +22,7 @@ ENGINES: dict[str, tuple[str, ...]] = {
     "durable_objects": ("durable_objects", "migrations", "exports"),
     "email": ("send_email",),
     "hyperdrive": ("hyperdrive",),
+    "images": ("images",),
     "kv": ("kv_namespaces",),
     "pipelines": ("pipelines",),
     "queues": ("queues",),

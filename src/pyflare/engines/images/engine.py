@@ -1,0 +1,51 @@
+"""The room of images: it keeps nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from pyflare.config.diagnostics import Diagnostics
+from pyflare.config.entries import single
+from pyflare.config.model import WorkerConfig
+from pyflare.engines.base import BindingRow, EngineContext, Panel
+from pyflare.engines.images.binding import ImagesBindingImpl
+
+
+class Images:
+    keys: ClassVar[Sequence[str]] = ("images",)
+
+    @staticmethod
+    def parse(config: WorkerConfig, diagnostics: Diagnostics) -> str | None:
+        """The name of the binding."""
+        entry = single(config, "images", diagnostics, required={"binding": str})
+        return None if entry is None else str(entry["binding"])
+
+    def __init__(self, configs: Mapping[str, str | None], ctx: EngineContext) -> None:
+        self._names = configs
+
+    def bindings(self, worker: str) -> Mapping[str, Any]:
+        name = self._names.get(worker)
+        return {} if name is None else {name: ImagesBindingImpl.make()}
+
+    def rows(self, worker: str) -> Sequence[BindingRow]:
+        name = self._names.get(worker)
+        return () if name is None else (BindingRow(name, "Images"),)
+
+    def next_due(self) -> float | None:
+        return None
+
+    def run_due(self, now: float) -> None:
+        return None
+
+    def busy(self) -> Sequence[str]:
+        return ()
+
+    def panel(self) -> Panel:
+        return Panel("Images")
+
+    async def pause(self) -> None:
+        return None
+
+    def close(self) -> None:
+        return None
