@@ -170,18 +170,25 @@ class Harness:
         self.server: Server
 
     async def __aenter__(self) -> Harness:
+        try:
+            await self._open()
+        except BaseException:
+            await self._cleanup.aclose()
+            raise
+        return self
+
+    async def _open(self) -> None:
         folder = self._state
         if folder is None:
             folder = Path(self._cleanup.enter_context(tempfile.TemporaryDirectory(prefix="pyflare-")))
         options = self._options or self._from_configs()
         configs = load_workers(options, self._environ)
         self.server = Server(configs, state=folder, options=options, clock=self.clock, log=Log(out=self._terminal))
-        await self.server.start()
         self._cleanup.push_async_callback(self.server.stop)
+        await self.server.start()
         workflows: Any = self.server.engines.get("workflows")
         if workflows is not None:
             workflows.strict = True
-        return self
 
     async def __aexit__(self, *exc: object) -> None:
         await self._cleanup.aclose()

@@ -21,6 +21,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "dev": ("pyflare.cli.dev", "Serve a Python Worker on this machine."),
     "check": ("pyflare.cli.check", "Say what is wrong with a configuration, and what a deploy would miss."),
     "queues": ("pyflare.cli.queues", "Look into local queues and act on them."),
+    "workflows": ("pyflare.cli.workflows", "Look into local workflows and steer their instances."),
     "trigger": ("pyflare.cli.trigger", "Run a cron handler now."),
     "init": ("pyflare.cli.init", "Make the folder of a new worker."),
     "d1": ("pyflare.cli.d1", "Work on local D1 databases."),

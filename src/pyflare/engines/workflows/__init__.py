@@ -21,6 +21,7 @@ What is left out: `schedules`, the limits on concurrent instances, retention unl
     engine      the room
     store       all rows
     rest        the REST paths that wrangler and the explorer use
+    actions     the same for the dashboard and the command line
     panel       what the dashboard shows
 """
 

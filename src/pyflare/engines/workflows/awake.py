@@ -49,10 +49,11 @@ class Awake:
     # --- starting and stopping --------------------------------------------------------------------------------------
 
     def start(self, id: int) -> None:
-        """Run the instance from the beginning of its code; what it has done before is not done again."""
+        """Run the instance from the beginning of its code; what it has done before is not done again. Without a loop (a
+        command works on the files alone) it is left to the next server."""
         instance = self.store.instance(id)
         definition = self._definitions.get(instance.workflow) if instance else None
-        if instance is None or definition is None or self._paused or id in self.runs:
+        if instance is None or definition is None or self._paused or id in self.runs or not _loop_runs():
             return
         worker, workflow = definition
         run = self.runs[id] = Run(instance, workflow.step_limit, self)
@@ -234,3 +235,11 @@ class Awake:
     def differs(self, run: Run, text: str) -> None:
         where = f"Workflow {run.instance.workflow}, instance {run.instance.name}"
         self._ctx.log.warn(f"{where}: {text}")
+
+
+def _loop_runs() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

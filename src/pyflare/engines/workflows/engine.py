@@ -9,6 +9,7 @@ from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.model import WorkerConfig
 from pyflare.engines.base import BindingRow, EngineContext, Panel
 from pyflare.engines.workflows import panel
+from pyflare.engines.workflows.actions import actions
 from pyflare.engines.workflows.awake import Awake
 from pyflare.engines.workflows.binding import WorkflowImpl
 from pyflare.engines.workflows.config import Workflow, WorkflowsConfig, parse
@@ -79,7 +80,7 @@ class Workflows:
         return self._awake.busy()
 
     def panel(self) -> Panel:
-        return panel.of(self.operations, self.definitions)
+        return panel.of(self.operations, self.definitions, actions(self))
 
     def routes(self) -> Sequence[Route]:
         """(method, path below the explorer's API, handler)."""

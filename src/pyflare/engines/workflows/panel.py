@@ -14,14 +14,14 @@ from pyflare.engines.workflows.rows import STATUSES, Fault
 LATEST = 50  # instances of each workflow
 
 
-def of(operations: Operations, definitions: Mapping[str, tuple[str, Workflow]]) -> Panel:
+def of(operations: Operations, definitions: Mapping[str, tuple[str, Workflow]], actions: Mapping[str, Action]) -> Panel:
     tables = [_counts(operations, definitions)]
     for workflow in definitions:
         instances = operations.store.list(workflow, limit=LATEST)
         if instances:
             found = [history(operations, workflow, instance.name) for instance in instances]
             tables.append(_instances(workflow, found))
-    return Panel("Workflows", tables, _actions(operations))
+    return Panel("Workflows", tables, actions)
 
 
 def _counts(operations: Operations, definitions: Mapping[str, tuple[str, Workflow]]) -> Table:
@@ -78,8 +78,3 @@ def _line(fault: Fault) -> str:
 def clock(at: float | None) -> str:
     """UTC, to the second."""
     return "" if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S")
-
-
-def _actions(operations: Operations) -> Mapping[str, Action]:
-    verbs = (operations.pause, operations.resume, operations.terminate, operations.restart, operations.delete)
-    return {verb.__name__: Action(verb.__name__, verb, ("workflow", "name")) for verb in verbs}

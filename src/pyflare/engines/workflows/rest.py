@@ -85,10 +85,10 @@ class Api:
         self._engine, self._operations = engine, engine.operations
 
     def workflows(self, body: Any, params: Mapping[str, str]) -> Any:
-        return [self._workflow(name) for name in self._engine.definitions]
+        return [workflow_json(self._engine, name) for name in self._engine.definitions]
 
     def workflow(self, body: Any, params: Mapping[str, str]) -> Any:
-        return self._workflow(self._known(params))
+        return workflow_json(self._engine, self._known(params))
 
     def clear(self, body: Any, params: Mapping[str, str]) -> Any:
         """Delete all instances."""
@@ -103,7 +103,7 @@ class Api:
         counts = self._operations.store.counts(workflow)
         total = counts.get(status, 0) if status else sum(counts.values())
         info = {"page": page, "per_page": size, "count": len(found), "total_count": total}
-        return {"items": [_instance(instance) for instance in found], "result_info": info}
+        return {"items": [instance_json(instance) for instance in found], "result_info": info}
 
     def create(self, body: Any, params: Mapping[str, str]) -> Any:
         body = body or {}
@@ -165,23 +165,24 @@ class Api:
             raise Refused(404, f"Workflow instance '{name}' not found.")
         return found
 
-    def _workflow(self, name: str) -> dict[str, Any]:
-        worker, workflow = self._engine.definitions[name]
-        counts = self._operations.store.counts(name)
-        return {
-            "id": name,
-            "name": name,
-            "class_name": workflow.class_name,
-            "script_name": worker,
-            "instances": {status: counts.get(status, 0) for status in STATUSES},
-        }
+
+def workflow_json(engine: Workflows, name: str) -> dict[str, Any]:
+    worker, workflow = engine.definitions[name]
+    counts = engine.operations.store.counts(name)
+    return {
+        "id": name,
+        "name": name,
+        "class_name": workflow.class_name,
+        "script_name": worker,
+        "instances": {status: counts.get(status, 0) for status in STATUSES},
+    }
 
 
 def described(one: History) -> dict[str, Any]:
     """An instance with its steps, as JSON."""
     instance = one.instance
     return {
-        **_instance(instance, one.status),
+        **instance_json(instance, one.status),
         "params": _parsed(one.params),
         "output": None if instance.output is None else json.loads(instance.output),
         "error": _fault(one.error),
@@ -194,7 +195,7 @@ def described(one: History) -> dict[str, Any]:
     }
 
 
-def _instance(instance: Instance, status: str | None = None) -> dict[str, Any]:
+def instance_json(instance: Instance, status: str | None = None) -> dict[str, Any]:
     return {
         "id": instance.name,
         "workflow": instance.workflow,
