@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import unquote
 
 from pyflare.front.exchange import ClientGone, Exchange
 from pyflare.interop.web.status import status_text
 
-Message = dict[str, Any]
+Message = MutableMapping[str, Any]
 AsgiApp = Callable[[Message, Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]], Awaitable[None]]
 
 
@@ -35,7 +35,7 @@ async def answer_with_asgi(exchange: Exchange, app: AsgiApp, root_path: str) -> 
             exchange.respond(*_head(started), body)
         else:
             if not exchange.started:
-                exchange.begin(*_head(started), None)
+                exchange.begin(*_head(started), _length(started))
             exchange.write(body)
             await exchange.drain()
             if not more:
@@ -51,7 +51,7 @@ def _scope(exchange: Exchange, root_path: str) -> Message:
     path, _, query = exchange.target.partition("?")
     return {
         "type": "http",
-        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "asgi": {"version": "3.0", "spec_version": "2.4"},
         "http_version": exchange.version,
         "method": exchange.method,
         "scheme": exchange.scheme,
@@ -69,3 +69,9 @@ def _head(start: Message) -> tuple[int, str, list[tuple[str, str]]]:
     status = start["status"]
     pairs = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in start.get("headers", ())]
     return status, status_text(status), [pair for pair in pairs if pair[0] != "content-length"]
+
+
+def _length(start: Message) -> int | None:
+    """How long the body says it is."""
+    found = [int(value) for name, value in start.get("headers", ()) if name.lower() == b"content-length"]
+    return found[0] if found else None

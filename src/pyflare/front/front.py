@@ -48,17 +48,19 @@ class Front:
     async def __call__(self, exchange: Exchange) -> None:
         try:
             if exchange.target.startswith(CONTROL) and await self._control.answer(exchange):
-                self._note(exchange, exchange.status, status_text(exchange.status))
+                if not self._control.is_quiet(exchange.target):
+                    self._note(exchange, exchange.status, status_text(exchange.status))
                 return
             if self.broken is not None:
                 server_error(exchange, self.broken)
                 self._note(exchange, 500, "Internal Server Error")
             else:
                 await self._serve(exchange)
-        except asyncio.CancelledError:
-            if not (exchange.gone or self.hub.expired):
-                raise
-            self._give_up(exchange)
+        except asyncio.CancelledError as cancelled:
+            if exchange.gone or self.hub.expired:
+                self._give_up(exchange)
+            else:
+                self._failed(exchange, cancelled)  # not ours: something that the worker awaited was cancelled
         except Exception as raised:
             self._failed(exchange, raised)
         finally:
@@ -109,7 +111,7 @@ class Front:
             plain(exchange, 503, "Service Unavailable", RELOADED, [("retry-after", "0")])
             self._note(exchange, 503, "Service Unavailable")
 
-    def _failed(self, exchange: Exchange, raised: Exception) -> None:
+    def _failed(self, exchange: Exchange, raised: BaseException) -> None:
         trace = traces.render(raised)
         self.log.error(f"Uncaught {trace}")
         if exchange.started:

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pyflare.errors import StateInUse
+from pyflare.storage.lock import Holder, StateLock, is_locked, read_holder
+
+
+def test_a_second_one_is_told_who_holds_the_folder(tmp_path: Path) -> None:
+    lock = StateLock.take(tmp_path)
+    lock.announce(Holder(123, 8787, "http://localhost:8787", "token"))
+    with pytest.raises(StateInUse, match="in use by pid 123 on port 8787; stop it or give --persist-to"):
+        StateLock.take(tmp_path)
+    lock.release()
+
+
+def test_a_released_folder_is_free_and_nobody_is_announced(tmp_path: Path) -> None:
+    lock = StateLock.take(tmp_path)
+    lock.announce(Holder(123))
+    assert is_locked(tmp_path)
+    lock.release()
+    assert not is_locked(tmp_path)
+    assert read_holder(tmp_path) is None
+    StateLock.take(tmp_path).release()
+
+
+def test_the_lock_is_held_while_any_copy_of_its_descriptor_is_open(tmp_path: Path) -> None:
+    lock = StateLock.take(tmp_path)
+    copy = os.dup(lock.fd)
+    lock.release()
+    assert is_locked(tmp_path)
+    os.close(copy)
+    assert not is_locked(tmp_path)
+
+
+def test_what_a_killed_server_left_is_no_lock(tmp_path: Path) -> None:
+    lock = StateLock.take(tmp_path)
+    lock.announce(Holder(123, 8787))
+    os.close(lock.fd)
+    assert read_holder(tmp_path) == Holder(123, 8787)
+    assert not is_locked(tmp_path)
+
+
+def test_the_token_is_for_its_owner_only(tmp_path: Path) -> None:
+    lock = StateLock.take(tmp_path)
+    lock.announce(Holder(123, token="secret"))
+    assert (tmp_path / "pyflare" / "server.json").stat().st_mode & 0o077 == 0
+    lock.release()
+
+
+def test_a_folder_without_a_server_is_not_locked(tmp_path: Path) -> None:
+    assert not is_locked(tmp_path / "nothing")
+    assert read_holder(tmp_path / "nothing") is None
