@@ -25,6 +25,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "trigger": ("pyflare.cli.trigger", "Run a cron handler now."),
     "init": ("pyflare.cli.init", "Make the folder of a new worker."),
     "d1": ("pyflare.cli.d1", "Work on local D1 databases."),
+    "kv": ("pyflare.cli.kv", "Work on local KV namespaces."),
+    "r2": ("pyflare.cli.r2", "Work on local R2 buckets."),
 }
 
 

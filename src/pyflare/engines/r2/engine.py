@@ -11,11 +11,9 @@ from pyflare.engines.base import BindingRow, EngineContext, Panel
 from pyflare.engines.r2 import panel
 from pyflare.engines.r2.binding import R2Bucket
 from pyflare.engines.r2.bucket import Bucket
-from pyflare.engines.r2.config import Credentials, R2Config, parse
-from pyflare.engines.r2.store import ObjectStore
+from pyflare.engines.r2.config import Credentials, R2Binding, R2Config, parse
+from pyflare.engines.r2.store import UNIQUE_KEY, ObjectStore
 from pyflare.storage.blobs import BlobStore
-
-UNIQUE_KEY = "miniflare-R2BucketObject"
 
 
 class R2:
@@ -53,6 +51,9 @@ class R2:
         return next(
             (binding.credentials for binding in bindings if binding.bucket == bucket and binding.credentials), None
         )
+
+    def bound(self, worker: str) -> Sequence[R2Binding]:
+        return self._configs[worker].bindings
 
     def bindings(self, worker: str) -> Mapping[str, Any]:
         config = self._configs[worker]

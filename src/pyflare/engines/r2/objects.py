@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from pyflare.engines.r2.digests import ALGORITHMS
 from pyflare.engines.r2.store import ObjectRow
 from pyflare.interop.buffers import ArrayBuffer
-from pyflare.interop.containers import JsDate
+from pyflare.interop.dates import JsDate
 from pyflare.interop.errors import type_error
 from pyflare.interop.promise import JsPromise
 from pyflare.interop.proxy import JsObject, JsProxy

@@ -15,7 +15,8 @@ from pyflare.engines.r2.objects import HTTP_METADATA
 from pyflare.engines.r2.ranges import Range
 from pyflare.interop.arguments import to_number, to_string
 from pyflare.interop.buffers import as_bytes, is_buffer
-from pyflare.interop.containers import JsDate, number_text
+from pyflare.interop.containers import number_text
+from pyflare.interop.dates import JsDate
 from pyflare.interop.errors import error, range_error, type_error
 from pyflare.interop.proxy import JsObject, get, is_nullish
 from pyflare.interop.web.headers import Headers

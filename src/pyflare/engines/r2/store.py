@@ -18,6 +18,8 @@ from pyflare.engines.r2.faults import bad_upload, invalid_part, no_such_upload, 
 from pyflare.storage.database import Database
 from pyflare.storage.keyvalue import end_of_prefix
 
+UNIQUE_KEY = "miniflare-R2BucketObject"
+
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS _mf_objects (
     key TEXT PRIMARY KEY,

@@ -1,0 +1,77 @@
+"""Which local files a data command works on: those of the project, whether a `pyflare dev` serves them or not.
+
+SQLite keeps two processes apart, and values are files that are written before the row that names them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import click
+
+from pyflare.cli.common import PATH, config_options
+from pyflare.clock import SystemClock
+from pyflare.config.load import read_workers, state_folder
+from pyflare.config.model import WorkerConfig
+from pyflare.config.options import DevOptions
+from pyflare.engines.r2.faults import R2Fault
+from pyflare.errors import ConfigError, EngineError
+from pyflare.interop.errors import JsException
+from pyflare.storage.layout import Layout
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+NOT_BOTH = "Arguments remote and local are mutually exclusive"
+NO_REMOTE = "pyflare works on local data only; for what is on Cloudflare use the same command of wrangler."
+
+
+def place_options(command: _Command) -> _Command:
+    """`--local`, `--remote`, `--persist-to` and what names the configuration."""
+    for option in (
+        click.option("--local", is_flag=True, help="The local data (always so in pyflare)."),
+        click.option("--remote", is_flag=True, help="Refused: use wrangler."),
+        click.option("--persist-to", type=PATH, help="Folder of the local data."),
+    ):
+        option(command)
+    return config_options(command)
+
+
+class Place:
+    """The project that the flags name."""
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        if given["local"] and given["remote"]:
+            raise ConfigError(NOT_BOTH)
+        if given["remote"]:
+            raise ConfigError(NO_REMOTE)
+        options = DevOptions(
+            configs=given["config"],
+            env=given["env"],
+            env_files=given["env_file"],
+            cwd=given["cwd"],
+            persist_to=given["persist_to"],
+        )
+        self.cwd = options.cwd
+        self.configs: Sequence[WorkerConfig] = [one.config for one in read_workers(options, os.environ)]
+        self.layout = Layout(state_folder(options, self.configs[0]))
+        self.now = SystemClock().now
+
+
+def announce() -> None:
+    click.echo("Resource location: local \n")
+
+
+def warn(text: str) -> None:
+    click.echo(text, err=True)
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """What a room refuses is an error of the command."""
+    try:
+        yield
+    except (JsException, R2Fault) as refused:
+        raise EngineError(str(refused)) from None
