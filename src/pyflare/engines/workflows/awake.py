@@ -24,7 +24,8 @@ from pyflare.engines.workflows.store import Store
 from pyflare.errors import WorkerError
 from pyflare.worker.event import Enter
 
-DUE_AT_ONCE = 200  # instances that one turn of the scheduler wakes
+STARTS_A_TURN = 50  # instances; those that have begun get on between
+DUE_A_TURN = 200
 UNWIND_SECONDS = 1.0  # real time that interrupted code gets for its `finally`
 ROUNDING = 1e-6  # seconds; sums of floats may fall short of a deadline by less
 
@@ -49,19 +50,26 @@ class Awake:
     # --- starting and stopping --------------------------------------------------------------------------------------
 
     def start(self, id: int) -> None:
-        """Run the instance from the beginning of its code; what it has done before is not done again. Without a loop (a
-        command works on the files alone) it is left to the next server."""
+        """Run the instance from the beginning of its code, in one of the next turns of the loop; steps that are done
+        are not done again. Without a loop (a command works on the files alone) it is left to the next server."""
+        if self._paused or not _loop_runs():
+            return
+        self._starting.append(id)
+        if not self._going_on:
+            self._going_on = True
+            asyncio.get_running_loop().call_soon(self._some, context=self._context)
+
+    def _launch(self, id: int) -> None:
         instance = self.store.instance(id)
         definition = self._definitions.get(instance.workflow) if instance else None
-        if instance is None or definition is None or self._paused or id in self.runs or not _loop_runs():
+        if instance is None or definition is None or not instance.awake or id in self.runs:
             return
         worker, workflow = definition
         run = self.runs[id] = Run(instance, workflow.step_limit, self)
         label = f"{workflow.class_name}.run"
         event = Enter(workflow.class_name, run.enter, gate=run.tasks, label=label, counts=False)
-        run.task = asyncio.get_running_loop().create_task(
-            self._dispatch(run, worker, event), context=self._context.copy()
-        )
+        work = self._dispatch(run, worker, event)
+        run.task = asyncio.get_running_loop().create_task(work, context=self._context.copy())
         self._tasks.add(run.task)
         run.task.add_done_callback(self._tasks.discard)
 
@@ -132,27 +140,28 @@ class Awake:
     def run_due(self, now: float) -> None:
         if self._paused:
             return
-        self._some(now)
+        self._some()
         for id in [id for id, at in self._parking.items() if at <= now]:
             self._park(id, now)
 
-    def _some(self, now: float) -> None:
+    def _some(self) -> None:
         """Go on with some of what is due; the rest in the next turns of the loop, since there may be thousands."""
         self._going_on = False
         if self._paused:
             return
-        for _ in range(min(DUE_AT_ONCE, len(self._starting))):
-            self.start(self._starting.popleft())
+        now = self.now()
         found: Sequence[Step] = ()
+        for _ in range(min(STARTS_A_TURN, len(self._starting))):
+            self._launch(self._starting.popleft())
         if self._due is not None and self._due <= now:
-            found = self.store.due(now + ROUNDING, DUE_AT_ONCE)
+            found = self.store.due(now + ROUNDING, DUE_A_TURN)
             for step in found:
                 self._step_due(step, now)
             self.store.expire(now)
             self._due = self.store.first_due()
-        if self._starting or len(found) == DUE_AT_ONCE:
+        if (self._starting or len(found) == DUE_A_TURN) and not self._going_on:
             self._going_on = True
-            asyncio.get_running_loop().call_soon(self._some, now)
+            asyncio.get_running_loop().call_soon(self._some, context=self._context)
 
     def _step_due(self, step: Step, now: float) -> None:
         run = self.runs.get(step.instance)

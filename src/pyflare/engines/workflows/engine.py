@@ -55,6 +55,9 @@ class Workflows:
         if faults:
             raise ConfigError(*faults)
 
+    def bound(self, worker: str) -> Sequence[Workflow]:
+        return self._configs[worker].workflows
+
     def bindings(self, worker: str) -> Mapping[str, Any]:
         return {
             workflow.binding: WorkflowImpl.make(self.operations, workflow.name)
