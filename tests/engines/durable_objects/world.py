@@ -155,7 +155,8 @@ class World:
             if due is not None and due <= self.clock.now():
                 self.engine.run_due(self.clock.now())
             await turns(5)
-            if not self.engine.busy() and not self.spawned:
+            due = self.engine.next_due()
+            if not self.engine.busy() and not self.spawned and (due is None or due > self.clock.now()):
                 return
 
     async def advance(self, seconds: float) -> None:

@@ -92,13 +92,14 @@ class AlarmIndex:
             if id in self._scheduled:
                 self._push(id)
 
-    def next_due(self) -> int | None:
+    def next_due(self) -> float | None:
+        """In seconds: a float cannot hold nanoseconds, so all comparing is done with seconds."""
         heap = self._heap
         while heap and self._due(heap[0][1]) != heap[0][0]:
             heapq.heappop(heap)
-        return heap[0][0] if heap else None
+        return heap[0][0] / NS_PER_SECOND if heap else None
 
-    def take_due(self, now: int) -> list[str]:
+    def take_due(self, now: float) -> list[str]:
         """The ids that are due, earliest first. Each is given once; `again` puts it back in line."""
         taken = []
         while (due := self.next_due()) is not None and due <= now:
@@ -201,7 +202,7 @@ class Alarm:
         scheduled, indexed = self._store.get_alarm(), self._index.scheduled(self._id)
         if scheduled is None:
             self._index.remove(self._id)
-        elif scheduled > now * NS_PER_SECOND:
+        elif scheduled / NS_PER_SECOND > now:
             self._index.put(self._id, scheduled, self._name)
         else:
             if scheduled != indexed:

@@ -10,10 +10,10 @@ from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pyflare.engines.base import BindingRow, EngineContext, Panel
-from pyflare.engines.durable_objects import config, panel
+from pyflare.engines.durable_objects import config, panel, query
 from pyflare.engines.durable_objects.actor import Actor
 from pyflare.engines.durable_objects.binding import DurableObjectNamespace
-from pyflare.engines.durable_objects.config import EVICT_AFTER_SECONDS, ObjectsConfig
+from pyflare.engines.durable_objects.config import EVICT_AFTER_SECONDS, Binding, ObjectsConfig
 from pyflare.engines.durable_objects.deadlines import Deadlines
 from pyflare.engines.durable_objects.facets import DurableObjectClass
 from pyflare.engines.durable_objects.firing import Firing
@@ -147,6 +147,9 @@ class DurableObjects:
         return None
 
     # --- for the server -------------------------------------------------------------------------------------------
+
+    def bound(self, worker: str) -> Sequence[Binding]:
+        return self._configs[worker].bindings
 
     def bindings(self, worker: str) -> Mapping[str, DurableObjectNamespace]:
         return {
@@ -293,6 +296,23 @@ class DurableObjects:
             return False
         self.firing.start(namespace, id, early=True)
         return True
+
+    async def run_alarm(self, class_name: str, object: str, worker: str | None = None) -> bool:
+        """`fire`, and wait for the end of the handler."""
+        if not self.fire(class_name, object, worker):
+            return False
+        _, id = self.find(class_name, object, worker)
+        await asyncio.wait([self.firing.running[id]])
+        return True
+
+    async def query(
+        self, class_name: str, object: str, queries: Sequence[query.Query], worker: str | None = None
+    ) -> Sequence[query.Found]:
+        """Run SQL within an object that has stored something. Raises `EngineError`."""
+        namespace, id = self.find(class_name, object, worker)
+        if not namespace.exists(id):
+            raise EngineError(f"{namespace.class_name} {object} has stored nothing")
+        return await query.run(namespace.actor(id, None), queries)
 
 
 async def _turn() -> None:

@@ -34,15 +34,14 @@ class Firing:
         if self._paused:
             return None
         dues = [namespace.alarms.next_due() for namespace in self._engine.namespaces if self._can_run(namespace)]
-        soonest = min((due for due in dues if due is not None), default=None)
-        return None if soonest is None else soonest / NS_PER_SECOND
+        return min((due for due in dues if due is not None), default=None)
 
     def run_due(self, now: float) -> None:
         if self._paused:
             return
         for namespace in self._engine.namespaces:
             if self._can_run(namespace):
-                for id in namespace.alarms.take_due(int(now * NS_PER_SECOND)):
+                for id in namespace.alarms.take_due(now):
                     self.start(namespace, id)
 
     def start(self, namespace: Namespace, id: str, early: bool = False) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyflare.engines.base import EngineContext
 from pyflare.engines.durable_objects.actor import Actor
-from pyflare.engines.durable_objects.alarms import NS_PER_SECOND, AlarmIndex
+from pyflare.engines.durable_objects.alarms import AlarmIndex
 from pyflare.engines.durable_objects.config import EVICT_AFTER_SECONDS
 from pyflare.engines.durable_objects.deadlines import Deadlines
 from pyflare.engines.durable_objects.ledger import Ledger
@@ -116,7 +116,7 @@ class Namespace:
     def alarm_changed(self) -> None:
         due = self.alarms.next_due()
         if due is not None:
-            self.deadlines.sooner(due / NS_PER_SECOND)
+            self.deadlines.sooner(due)
 
     async def _not_found(self, worker: str, event: Event) -> Any:
         raise error(f'Worker "{worker}" not found. Make sure it is running locally.')

@@ -10,8 +10,9 @@ from pyflare.engines.durable_objects.config import MAX_AUTO_RESPONSE_BYTES, MAX_
 from pyflare.engines.durable_objects.facets import DurableObjectFacets
 from pyflare.engines.durable_objects.storage import DurableObjectStorage
 from pyflare.interop.arguments import to_number, to_string
-from pyflare.interop.containers import JsArray, JsDate
+from pyflare.interop.containers import JsArray
 from pyflare.interop.convert import unwrap
+from pyflare.interop.dates import JsDate
 from pyflare.interop.errors import error, range_error, type_error
 from pyflare.interop.promise import JsPromise
 from pyflare.interop.proxy import JsObject, JsProxy, get, is_nullish, jsnull, options

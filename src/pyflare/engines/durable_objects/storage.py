@@ -15,7 +15,8 @@ from pyflare.engines.durable_objects.sql import SqlStorage
 from pyflare.engines.durable_objects.store import CLOSED, ObjectStore
 from pyflare.interop import scope, traces, v8
 from pyflare.interop.arguments import to_string
-from pyflare.interop.containers import JsArray, JsDate, JsMap
+from pyflare.interop.containers import JsArray, JsMap
+from pyflare.interop.dates import JsDate
 from pyflare.interop.errors import JsException, error, type_error
 from pyflare.interop.promise import JsPromise, inside
 from pyflare.interop.proxy import JsObject, JsProxy, is_nullish, jsnull, options
