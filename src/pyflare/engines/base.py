@@ -51,6 +51,7 @@ class Action:
     name: str
     run: Callable[..., Any]
     fields: Sequence[str] = ()
+    danger: bool = False  # destroys something: people are asked before
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class Table:
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
+    fixed: Mapping[str, Any] = field(default_factory=dict)  # fields of actions that are the same for every row
 
 
 @dataclass(frozen=True)

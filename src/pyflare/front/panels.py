@@ -1,4 +1,4 @@
-"""The rooms' panels for pyflare's own commands and for tools: what a room shows, and the actions it offers.
+"""The rooms' panels for pyflare's own commands: what a room shows, and the actions it offers (`dashboard.panels`).
 
     GET  /cdn-cgi/pyflare/rooms                 all panels as JSON
     POST /cdn-cgi/pyflare/do  {"room": …, "action": …, "fields": {…}}
@@ -9,14 +9,13 @@ Host and Origin were checked, needs none for reading.
 
 from __future__ import annotations
 
-import inspect
+import json
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any, Protocol
 
-from pyflare.engines.base import Panel
-from pyflare.front.control import Answer, Call, Control
+from pyflare.dashboard import panels
+from pyflare.front.control import JSON, Answer, Call, Control
 
 PREFIX = "/cdn-cgi/pyflare"
 
@@ -27,40 +26,38 @@ class Rooms(Protocol):
 
 class Panels:
     def __init__(self, server: Rooms, token: str) -> None:
-        self._server, self._token = server, token
+        self._panels, self._token = panels.Panels(server.engines), token
 
     def add_to(self, control: Control) -> None:
         control.add(f"{PREFIX}/rooms", self.show)
         control.add(f"{PREFIX}/do", self.act)
 
     async def show(self, call: Call) -> Answer:
-        return Answer.of_json({name: _shown(engine.panel()) for name, engine in self._server.engines.items()})
+        return _json(self._panels.shown())
 
     async def act(self, call: Call) -> Answer:
         if call.method != "POST":
-            return Answer.of_json({"error": "Use POST"}, 405)
+            return _json({"error": "Use POST"}, 405)
         given = call.headers.get("authorization", "").removeprefix("Bearer ")
         if not secrets.compare_digest(given.encode(), self._token.encode()):
-            return Answer.of_json({"error": "The token of server.json is missing"}, 401)
+            return _json({"error": "The token of server.json is missing"}, 401)
         try:
             wanted = call.json()
-            action = self._server.engines[wanted["room"]].panel().actions[wanted["action"]]
+            room, action = wanted["room"], wanted["action"]
         except (ValueError, KeyError, TypeError) as missing:
-            return Answer.of_json({"error": f"No such room or action: {missing}"}, 404)
+            return _json({"error": f"No room and action are given: {missing}"}, 404)
         try:
-            result = action.run(**_fields(wanted))
-            if inspect.isawaitable(result):
-                result = await result
+            return _json({"result": await self._panels.act(room, action, _fields(wanted))})
+        except panels.NoSuchAction as missing:
+            return _json({"error": str(missing)}, 404)
         except Exception as raised:
-            return Answer.of_json({"error": str(raised), "type": type(raised).__name__}, 400)
-        return Answer.of_json({"result": result})
+            return _json({"error": str(raised), "type": type(raised).__name__}, 400)
+
+
+def _json(value: Any, status: int = 200) -> Answer:
+    return Answer(json.dumps(value, separators=(",", ":"), default=panels.plain), status, JSON)
 
 
 def _fields(wanted: Mapping[str, Any]) -> dict[str, Any]:
     fields = wanted.get("fields")
     return fields if isinstance(fields, dict) else {}
-
-
-def _shown(panel: Panel) -> dict[str, Any]:
-    actions = {name: list(action.fields) for name, action in panel.actions.items()}
-    return {"title": panel.title, "tables": [asdict(table) for table in panel.tables], "actions": actions}

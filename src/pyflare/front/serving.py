@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pyflare.clock import Clock
 from pyflare.config.options import DevOptions
 from pyflare.errors import PyflareError, WorkerError
+from pyflare.front.asgi import AsgiApp
 from pyflare.front.connection import Hub
 from pyflare.front.control import Control
 from pyflare.front.frames import SERVICE_RESTART
@@ -100,10 +101,27 @@ class Serving:
         Scheduled(server, self._log, self.broken).add_to(control, self._options.test_scheduled)
         if self.broken is None:
             Panels(server, token).add_to(control)
+            _mount_dashboard(control, server)
             InboundEmail(server).add_to(control)
             for prefix, load in server.mounts().items():
                 control.mount(prefix, load)
         return Front(self._hub, Incoming(dev), server, control, self.broken)
+
+
+def _mount_dashboard(control: Control, server: Server) -> None:
+    def explorer() -> AsgiApp:
+        from pyflare.dashboard import app  # noqa: PLC0415  (Starlette, which few servers are asked for)
+
+        return app.explorer(server)
+
+    def objects() -> AsgiApp:
+        from pyflare.dashboard import app  # noqa: PLC0415
+
+        return app.objects(server)
+
+    for prefix in ("/cdn-cgi/local/explorer", "/cdn-cgi/explorer"):
+        control.mount(prefix, explorer, quiet=True)
+    control.mount("/cdn-cgi/local/durable-objects", objects)
 
 
 def broken_text(raised: BaseException) -> str:

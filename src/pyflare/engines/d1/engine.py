@@ -9,9 +9,9 @@ from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.model import WorkerConfig
 from pyflare.engines.base import BindingRow, EngineContext, Panel
 from pyflare.engines.d1 import panel
-from pyflare.engines.d1.binding import D1Database
-from pyflare.engines.d1.config import D1Config, parse
-from pyflare.engines.d1.store import D1Store, path_of
+from pyflare.engines.d1.binding import D1Database, Session
+from pyflare.engines.d1.config import D1Binding, D1Config, parse
+from pyflare.engines.d1.store import D1Store, Query, Result, path_of
 
 
 class D1:
@@ -42,6 +42,14 @@ class D1:
             for binding in config.bindings:
                 found.setdefault(binding.database, binding.database_name or binding.name)
         return found
+
+    async def query(self, database: str, queries: Sequence[Query]) -> list[Result]:
+        """For operators: all or nothing, waiting for other processes. Raises JsException (`D1_ERROR: …`)."""
+        results: list[Result] = await Session(self.store(database)).send(queries, list, "D1_ERROR: ")
+        return results
+
+    def bound(self, worker: str) -> Sequence[D1Binding]:
+        return self._configs[worker].bindings
 
     def bindings(self, worker: str) -> Mapping[str, Any]:
         return {

@@ -10,7 +10,7 @@ from pyflare.config.model import WorkerConfig
 from pyflare.engines.base import BindingRow, EngineContext, Panel
 from pyflare.engines.kv import panel
 from pyflare.engines.kv.binding import KvNamespace
-from pyflare.engines.kv.config import KvConfig, parse
+from pyflare.engines.kv.config import KvBinding, KvConfig, parse
 from pyflare.engines.kv.namespace import Namespace
 from pyflare.engines.kv.store import open_namespace
 
@@ -41,6 +41,18 @@ class Kv:
         """The ids that workers are bound to, in the order of the configuration."""
         found = (binding.namespace for config in self._configs.values() for binding in config.bindings)
         return list(dict.fromkeys(found))
+
+    @property
+    def titles(self) -> Mapping[str, str]:
+        """Namespace id -> the name of its first binding."""
+        found: dict[str, str] = {}
+        for config in self._configs.values():
+            for binding in config.bindings:
+                found.setdefault(binding.namespace, binding.name)
+        return found
+
+    def bound(self, worker: str) -> Sequence[KvBinding]:
+        return self._configs[worker].bindings
 
     def bindings(self, worker: str) -> Mapping[str, Any]:
         config = self._configs[worker]

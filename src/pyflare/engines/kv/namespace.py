@@ -184,6 +184,25 @@ class Namespace:
             raise
         self.store.put_written(key, writer, expiration, metadata)
 
+    def write(
+        self,
+        key: str,
+        value: bytes,
+        expiration: int | None = None,
+        ttl: int | None = None,
+        metadata: str | None = None,
+    ) -> None:
+        """`put` with all checks."""
+        check_key("PUT", key)
+        ends = self.expiry(expiration, ttl)
+        self.check_metadata(metadata)
+        self.put(key, value, ends, metadata)
+
+    def remove(self, key: str) -> None:
+        """`delete` with its check."""
+        check_key("DELETE", key)
+        self.delete(key)
+
     def delete(self, key: str) -> None:
         self._about_to_write(key)
         self.store.delete(key, self._now())

@@ -1,0 +1,94 @@
+"""D1 over REST (developers.cloudflare.com/api/resources/d1): the databases, and SQL whose rows come as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from pyflare.dashboard.answers import Refused, cell, fields_of, listing, success
+from pyflare.dashboard.source import Source
+from pyflare.engines.d1.binding import bound
+from pyflare.engines.d1.store import Query, Result
+from pyflare.interop.errors import JsException
+from pyflare.interop.json import from_plain
+
+if TYPE_CHECKING:
+    from pyflare.engines.d1.engine import D1
+
+NO_DATABASE = 7404  # Cloudflare's code
+
+
+def routes(server: Source) -> list[Route]:
+    api = Api(server.engines.get("d1"))
+    return [
+        Route("/d1/database", api.databases, methods=["GET"]),
+        Route("/d1/database/{database_id}/raw", api.raw, methods=["POST"]),
+    ]
+
+
+class Api:
+    def __init__(self, room: D1 | None) -> None:
+        self._room = room
+
+    async def databases(self, request: Request) -> Response:
+        """List databases, by ?name those that have it in their name."""
+        wanted = request.query_params.get("name", "").lower()
+        known = {} if self._room is None else self._room.databases
+        found = [
+            {"name": name, "uuid": id, "version": "production"} for id, name in known.items() if wanted in name.lower()
+        ]
+        return listing(found)
+
+    async def raw(self, request: Request) -> Response:
+        """Run {sql, params}, or all or nothing of {batch: [{sql, params}]}."""
+        id = request.path_params["database_id"]
+        if self._room is None or id not in self._room.databases:
+            raise Refused(404, f"The database {id} could not be found", NO_DATABASE)
+        queries = _queries(await fields_of(request))
+        try:
+            return success([_result(result) for result in await self._room.query(id, queries)])
+        except JsException as raised:
+            raise Refused(500, raised.message) from None
+
+
+def _queries(fields: Mapping[str, Any]) -> list[Query]:
+    batch = fields.get("batch")
+    if batch is None:
+        return [_query(fields, "")]
+    if not isinstance(batch, list) or not all(isinstance(one, dict) for one in batch):
+        raise Refused(400, "batch: Invalid input: expected array of objects")
+    return [_query(one, f"batch.{at}.") for at, one in enumerate(batch)]
+
+
+def _query(fields: Mapping[str, Any], path: str) -> Query:
+    sql, params = fields.get("sql"), fields.get("params") or []
+    if not isinstance(sql, str):
+        raise Refused(400, f"{path}sql: Invalid input: expected string")
+    if not isinstance(params, list):
+        raise Refused(400, f"{path}params: Invalid input: expected array")
+    try:
+        return Query(sql, [bound(from_plain(value)) for value in params])
+    except JsException as raised:
+        raise Refused(400, f"{path}params: {raised.message}") from None
+
+
+def _result(result: Result) -> dict[str, Any]:
+    meta = result.meta
+    return {
+        "results": {"columns": list(result.columns), "rows": [list(map(cell, row)) for row in result.rows]},
+        "success": True,
+        "meta": {
+            "served_by": "miniflare.db",
+            "duration": meta.duration,
+            "changes": meta.changes,
+            "last_row_id": meta.last_row_id,
+            "changed_db": meta.changed_db,
+            "size_after": meta.size_after,
+            "rows_read": meta.rows_read,
+            "rows_written": meta.rows_written,
+        },
+    }

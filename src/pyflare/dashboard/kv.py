@@ -1,0 +1,123 @@
+"""KV over REST (developers.cloudflare.com/api/resources/kv); of values only the bytes travel, without an envelope."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from starlette.datastructures import UploadFile
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from pyflare.dashboard.answers import Refused, choice, fields_of, listing, number, strings, success
+from pyflare.dashboard.source import Source
+
+if TYPE_CHECKING:
+    from pyflare.engines.kv.engine import Kv
+    from pyflare.engines.kv.namespace import Namespace
+
+NO_KEY, NO_NAMESPACE = 10009, 10013  # Cloudflare's codes
+MAX_FORM_BYTES = 32 * 1024 * 1024  # of one field; KV itself refuses values over 25 MiB
+ONE = "/storage/kv/namespaces/{namespace_id}"
+
+
+def routes(server: Source) -> list[Route]:
+    api = Api(server.engines.get("kv"))
+    return [
+        Route("/storage/kv/namespaces", api.namespaces, methods=["GET"]),
+        Route(f"{ONE}/keys", api.keys, methods=["GET"]),
+        Route(f"{ONE}/values/{{key:path}}", api.read, methods=["GET"]),
+        Route(f"{ONE}/values/{{key:path}}", api.write, methods=["PUT"]),
+        Route(f"{ONE}/values/{{key:path}}", api.remove, methods=["DELETE"]),
+        Route(f"{ONE}/bulk/get", api.read_many, methods=["POST"]),
+    ]
+
+
+class Api:
+    def __init__(self, room: Kv | None) -> None:
+        self._room = room
+
+    async def namespaces(self, request: Request) -> Response:
+        """List namespaces."""
+        order, direction = choice(request, "order", "id", "title"), choice(request, "direction", "asc", "desc")
+        titles = {} if self._room is None else self._room.titles
+        found = [{"id": id, "title": title} for id, title in titles.items()]
+        return listing(sorted(found, key=lambda one: one[order], reverse=direction == "desc"))
+
+    async def keys(self, request: Request) -> Response:
+        """List the keys of a namespace."""
+        namespace = self._namespace(request, "list keys")
+        query = request.query_params
+        page = namespace.list(query.get("prefix", ""), number(request, "limit", 1000, 10, 1000), query.get("cursor"))
+        keys = []
+        for entry in page.entries:
+            key: dict[str, Any] = {"name": entry.key}
+            if entry.expiration is not None:
+                key["expiration"] = entry.expiration // 1000
+            if entry.metadata is not None:
+                key["metadata"] = json.loads(entry.metadata)
+            keys.append(key)
+        return success(keys, {"count": len(keys), "cursor": page.cursor or ""})
+
+    async def read(self, request: Request) -> Response:
+        """Read a value."""
+        value = self._namespace(request, "get").get(request.path_params["key"])
+        if value is None:
+            raise Refused(404, "get: 'key not found'", NO_KEY)
+        headers = {"x-content-type-options": "nosniff"}
+        return Response(value.data, media_type="application/octet-stream", headers=headers)
+
+    async def write(self, request: Request) -> Response:
+        """Write a value: the body, or a form's `value` with `metadata`; ?expiration and ?expiration_ttl in seconds."""
+        namespace, key = self._namespace(request, "put"), request.path_params["key"]
+        if "multipart/form-data" in request.headers.get("content-type", ""):
+            value, metadata = await _form(request)
+        else:
+            value, metadata = await request.body(), None
+        expiration, ttl = _seconds(request, "expiration"), _seconds(request, "expiration_ttl")
+        namespace.write(key, value, expiration, ttl, metadata)
+        return success({})
+
+    async def remove(self, request: Request) -> Response:
+        """Delete a key."""
+        self._namespace(request, "remove key").remove(request.path_params["key"])
+        return success({})
+
+    async def read_many(self, request: Request) -> Response:
+        """Read up to 100 values as text."""
+        namespace = self._namespace(request, "bulk get keys")
+        keys = strings(await fields_of(request), "keys")
+        found = dict(namespace.get_many(keys, "text"))
+        texts = {key: None if value is None else value.data.decode("utf-8", "replace") for key, value in found.items()}
+        return success({"values": texts})
+
+    def _namespace(self, request: Request, doing: str) -> Namespace:
+        id = request.path_params["namespace_id"]
+        if self._room is None or id not in self._room.namespace_ids:
+            raise Refused(404, f"{doing}: 'namespace not found'", NO_NAMESPACE)
+        return self._room.namespace(id)
+
+
+async def _form(request: Request) -> tuple[bytes, str | None]:
+    """Value and metadata of a form; each may be a field or a file."""
+    form = await request.form(max_part_size=MAX_FORM_BYTES)
+    value, metadata = await _bytes(form.get("value")), await _bytes(form.get("metadata"))
+    if value is None:
+        raise Refused(400, "Missing value field")
+    try:
+        parsed = None if metadata is None else json.loads(metadata)
+    except ValueError:
+        raise Refused(400, "Invalid metadata JSON") from None
+    return value, json.dumps(parsed, separators=(",", ":"), ensure_ascii=False) if parsed else None
+
+
+async def _bytes(field: UploadFile | str | None) -> bytes | None:
+    if isinstance(field, UploadFile):
+        return await field.read()
+    return None if field is None else field.encode()
+
+
+def _seconds(request: Request, name: str) -> int | None:
+    given = request.query_params.get(name)
+    return None if given is None else number(request, name, 0, -(2**53), 2**53)

@@ -1,0 +1,65 @@
+"""The rooms' panels as JSON, and their actions by name. Without Starlette: pyflare's own commands use it too.
+
+shown()   {room: {title, tables: [{title, columns, rows, fixed}], actions: {name: {fields, danger}}}}
+fields    [{name, required}], in order; one that is not required may be left out
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import asdict, is_dataclass
+from typing import Any
+
+from pyflare.engines.base import Action, Panel
+
+
+class NoSuchAction(LookupError):
+    """No room of that name, or it has no such action."""
+
+
+class Panels:
+    """`engines`: the rooms that are awake, by name."""
+
+    def __init__(self, engines: Mapping[str, Any]) -> None:
+        self._engines = engines
+
+    def shown(self) -> dict[str, Any]:
+        return {name: _shown(engine.panel()) for name, engine in self._engines.items()}
+
+    async def act(self, room: str, action: str, fields: Mapping[str, Any]) -> Any:
+        """What the action gives. Raises `NoSuchAction`, TypeError for wrong fields, and what the action raises."""
+        engine = self._engines.get(room)
+        if engine is None:
+            raise NoSuchAction(f'No room "{room}" is awake; there are: {", ".join(self._engines)}')
+        actions: Mapping[str, Action] = engine.panel().actions
+        if action not in actions:
+            raise NoSuchAction(f'{room} has no action "{action}"; there are: {", ".join(actions) or "none"}')
+        result = actions[action].run(**fields)
+        return await result if inspect.isawaitable(result) else result
+
+
+def _shown(panel: Panel) -> dict[str, Any]:
+    return {
+        "title": panel.title,
+        "tables": [asdict(table) for table in panel.tables],
+        "actions": {name: {"fields": _fields(one), "danger": one.danger} for name, one in panel.actions.items()},
+    }
+
+
+def _fields(action: Action) -> list[dict[str, Any]]:
+    parameters = inspect.signature(action.run).parameters
+    return [{"name": name, "required": _required(parameters.get(name))} for name in action.fields]
+
+
+def _required(parameter: inspect.Parameter | None) -> bool:
+    return parameter is not None and parameter.default is inspect.Parameter.empty
+
+
+def plain(value: Any) -> Any:
+    """For `json.dumps(…, default=plain)`: what JSON does not know."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if isinstance(value, bytes):
+        return value.hex()
+    return list(value) if isinstance(value, (set, frozenset)) else str(value)
