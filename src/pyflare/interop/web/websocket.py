@@ -108,6 +108,8 @@ class WebSocket(EventTarget):
     def accept(self, _settings: Any = None) -> None:
         if self._accepted:
             return
+        if self.channel.receiver is not None:
+            raise type_error("Can't accept() WebSocket after enabling hibernation.")
         running = scope.current.get()
         self._accepted = True
         self._context = copy_context()
