@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from pyflare.cli import main
+from pyflare.cli import local_api, main
 from pyflare.storage.lock import Holder, StateLock
 from tests.support.project import Project
 
@@ -137,7 +137,7 @@ def server(site: Project, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict
     lock.announce(Holder(4711, 8799, "http://localhost:8799", "secret"))
     asked: list[dict[str, Any]] = []
 
-    def urlopen(request: urllib.request.Request, **_: Any) -> Any:
+    def open_url(request: urllib.request.Request) -> Any:
         assert request.full_url == "http://localhost:8799/cdn-cgi/pyflare/do"
         assert request.get_header("Authorization") == "Bearer secret"
         asked.append(json.loads(request.data or b""))  # type: ignore[arg-type]
@@ -146,7 +146,7 @@ def server(site: Project, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict
             raise answer
         return io.BytesIO(json.dumps({"result": answer}).encode())
 
-    monkeypatch.setattr(urllib.request, "urlopen", urlopen)
+    monkeypatch.setattr(local_api, "open_url", open_url)
     yield asked
     lock.release()
 

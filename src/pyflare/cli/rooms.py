@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
-import ssl
 import sys
-import urllib.error
-import urllib.request
 from pathlib import Path
 from typing import Any
 
 from pyflare import engines
+from pyflare.cli.local_api import LocalApi
 from pyflare.clock import SystemClock
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.find import shown
@@ -23,9 +20,7 @@ from pyflare.engines.base import EngineContext
 from pyflare.errors import ConfigError, EngineError
 from pyflare.log import Log
 from pyflare.storage.layout import Layout
-from pyflare.storage.lock import Holder, StateLock, is_locked, read_holder
-
-ACTIONS = "/cdn-cgi/pyflare/do"
+from pyflare.storage.lock import StateLock
 
 
 class Rooms:
@@ -46,38 +41,16 @@ class Rooms:
 
     def act(self, room: str, action: str, **fields: Any) -> Any:
         """What the action of a room's panel gives, as JSON; EngineError with what it says against it."""
-        holder = self._server()
-        if holder is not None:
-            return self._ask(holder, room, action, fields)
-        return self._alone(room, action, fields)
+        server = LocalApi.of(self._state)
+        return self._alone(room, action, fields) if server is None else server.do(room, action, **fields)
 
     def act_on_server(self, room: str, action: str, **fields: Any) -> Any:
         """The same for what only a running server can do."""
-        holder = self._server()
-        if holder is None:
+        server = LocalApi.of(self._state)
+        if server is None:
             folder = shown(self._state, self._options.cwd)
             raise EngineError(f'No server holds {folder}: start "pyflare dev" first, with the same configuration')
-        return self._ask(holder, room, action, fields)
-
-    def _server(self) -> Holder | None:
-        return read_holder(self._state) if is_locked(self._state) else None
-
-    def _ask(self, holder: Holder, room: str, action: str, fields: dict[str, Any]) -> Any:
-        url = (holder.url or f"http://localhost:{holder.port}").rstrip("/")
-        request = urllib.request.Request(
-            url + ACTIONS,
-            json.dumps({"room": room, "action": action, "fields": fields}).encode(),
-            {"authorization": f"Bearer {holder.token}", "content-type": "application/json"},
-        )
-        try:
-            # The certificate is one that pyflare made for itself.
-            with urllib.request.urlopen(request, context=ssl._create_unverified_context()) as response:
-                return json.load(response)["result"]
-        except urllib.error.HTTPError as refused:
-            with refused:
-                raise EngineError(_said(refused.read(), refused.code)) from None
-        except OSError as fault:
-            raise EngineError(f"The server at {url} (pid {holder.pid}) does not answer: {fault}") from None
+        return server.do(room, action, **fields)
 
     def _alone(self, room: str, action: str, fields: dict[str, Any]) -> Any:
         engine_class = engines.load(room)
@@ -99,13 +72,6 @@ class Rooms:
         finally:
             engine.close()
             lock.release()
-
-
-def _said(body: bytes, status: int) -> str:
-    try:
-        return str(json.loads(body)["error"])
-    except (ValueError, KeyError, TypeError):
-        return f"The server answered {status}: {body.decode(errors='replace')[:200]}"
 
 
 def _context(state: Path, configs: list[WorkerConfig]) -> EngineContext:
