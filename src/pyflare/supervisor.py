@@ -9,7 +9,6 @@ The sockets listen all the time, so a client waits, and is never refused.
 from __future__ import annotations
 
 import os
-import secrets
 import selectors
 import signal
 import socket
@@ -17,7 +16,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyflare.clock import SystemClock, monotonic
 from pyflare.config.options import DevOptions
@@ -26,7 +25,9 @@ from pyflare.front.listen import DEFAULT_PORT, listen, ready_line, url_of
 from pyflare.line import Line, Message
 from pyflare.log import Log
 from pyflare.storage.lock import Holder, StateLock
-from pyflare.watch import Targets, Watcher
+
+if TYPE_CHECKING:
+    from pyflare.watch import Watcher
 
 DRAIN_S = 2.0  # what is in flight at a reload
 END_DRAIN_S = 0.8  # what is in flight at the end: two seconds are all there is
@@ -79,9 +80,9 @@ class Supervisor:
     def __init__(self, options: DevOptions) -> None:
         self._options = options
         self._log = Log(options.log_level, options.log_format, colour=options.color)
-        self._token = secrets.token_hex(16)
+        self._token = os.urandom(16).hex()
         self._selector = selectors.DefaultSelector()
-        self._watcher = Watcher()
+        self._watcher: Watcher | None = None
         self._current: Child | None = None
         self._next: Child | None = None
         self._again = False  # something changed while `_next` was on its way
@@ -227,12 +228,8 @@ class Supervisor:
         old, self._current, self._next = self._current, child, None
         if old is not None and old is not child:
             self._kill(old)
-        targets = child.summary.get("targets")
-        if targets is not None:
-            first = not self._watcher.running
-            self._watcher.watch(_targets(targets), self._since_ns)
-            if first:
-                self._selector.register(self._watcher, selectors.EVENT_READ, self._changes)
+        if child.summary.get("targets") is not None:
+            self._watch(child.summary["targets"])
         if self._again:
             self._again = False
             self._reload()
@@ -254,7 +251,17 @@ class Supervisor:
 
     # --- changes ----------------------------------------------------------------------------------------------------
 
+    def _watch(self, summary: Mapping[str, Sequence[str]]) -> None:
+        from pyflare.watch import Targets, Watcher  # noqa: PLC0415  (the first answer need not wait for it)
+
+        if self._watcher is None:
+            self._watcher = Watcher()
+            self._selector.register(self._watcher, selectors.EVENT_READ, self._changes)
+        targets = Targets(*(tuple(summary[name]) for name in ("roots", "files", "folders", "globs")))
+        self._watcher.watch(targets, self._since_ns)
+
     def _changes(self) -> None:
+        assert self._watcher is not None
         self._changed |= self._watcher.take()
         if self._watcher.failure is not None:
             self._log.warn(self._watcher.failure)
@@ -279,7 +286,7 @@ class Supervisor:
             from pyflare.build import run_build  # noqa: PLC0415  (few workers have a build)
         for build in due:
             run_build(self._log, build["command"], build["cwd"])
-        if due:
+        if due and self._watcher is not None:
             self._watcher.take()  # what the command wrote is no change
         return bool(due)
 
@@ -319,7 +326,8 @@ class Supervisor:
         for child in (self._current, self._next):
             if child is not None:
                 self._kill(child)
-        self._watcher.stop()
+        if self._watcher is not None:
+            self._watcher.stop()
         for one in self._sockets:
             one.close()
         if self._lock is not None:
@@ -335,10 +343,6 @@ class Supervisor:
             self._log.warn(f"Port {DEFAULT_PORT} is in use; taking {port}")
         self._ready = ready_line(summary["protocol"], summary["ip"], self._sockets)
         self._lock.announce(Holder(os.getpid(), port, url, self._token))
-
-
-def _targets(summary: Mapping[str, Sequence[str]]) -> Targets:
-    return Targets(*(tuple(summary[name]) for name in ("roots", "files", "folders", "globs")))
 
 
 def _concerns(build: Mapping[str, Any], changed: set[str]) -> bool:

@@ -117,10 +117,6 @@ class Watcher:
     def fileno(self) -> int:
         return self._pipe[0]
 
-    @property
-    def running(self) -> bool:
-        return self._thread is not None
-
     def watch(self, targets: Targets, since_ns: int) -> None:
         """Watch `targets` from now on; files that changed after `since_ns` (of the first call) are told at once."""
         if self._thread is None:

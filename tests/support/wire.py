@@ -114,7 +114,7 @@ def talk(
         out = io.StringIO()
         hub = Hub(asyncio.get_running_loop(), FakeClock(), Log(out=out))
         serving = worker or Worker(handler or hello)
-        front = Front(hub, Incoming(dev), serving, control or Control(), broken)
+        front = Front(hub, Incoming(dev), serving, lambda: control or Control(), broken)
         ours, theirs = socket.socketpair()
         await hub.loop.connect_accepted_socket(lambda: HttpProtocol(hub, front), ours)
         reader, writer = await asyncio.open_connection(sock=theirs)

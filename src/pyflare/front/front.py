@@ -6,10 +6,10 @@ The hot path is `_serve`: no routing, no middleware, one coroutine from the pars
 from __future__ import annotations
 
 import asyncio
-from typing import Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
 
 from pyflare.front.connection import Hub
-from pyflare.front.control import Control
 from pyflare.front.exchange import Exchange
 from pyflare.front.frames import FrameCache
 from pyflare.front.incoming import BadHost, Incoming, path_of
@@ -20,6 +20,9 @@ from pyflare.interop import traces
 from pyflare.interop.web.request import Request
 from pyflare.interop.web.response import Response
 from pyflare.interop.web.status import status_text
+
+if TYPE_CHECKING:
+    from pyflare.front.control import Control
 
 CONTROL = ("/cdn-cgi/", "/__scheduled")
 RELOADED = "The worker was reloaded while it answered this request. Please send it again."
@@ -32,24 +35,29 @@ class Worker(Protocol):
 
 
 class Front:
-    """The app of all HTTP connections. `broken` holds the traceback of code that could not be loaded."""
+    """The app of all HTTP connections. `broken` holds the traceback of code that could not be loaded (`worker` may be
+    None then); `control` makes the table of control routes when one is asked for."""
 
     def __init__(
-        self, hub: Hub, incoming: Incoming, worker: Worker, control: Control, broken: str | None = None
+        self,
+        hub: Hub,
+        incoming: Incoming,
+        worker: Worker | None,
+        control: Callable[[], Control],
+        broken: str | None = None,
     ) -> None:
         self.hub = hub
         self.log = hub.log
         self.broken = broken
         self._incoming = incoming
         self._worker = worker
-        self._control = control
+        self._make_control = control
+        self._control: Control | None = None
         self._frames = FrameCache()
 
     async def __call__(self, exchange: Exchange) -> None:
         try:
-            if exchange.target.startswith(CONTROL) and await self._control.answer(exchange):
-                if not self._control.is_quiet(exchange.target):
-                    self._note(exchange, exchange.status, status_text(exchange.status))
+            if exchange.target.startswith(CONTROL) and await self._answer_itself(exchange):
                 return
             if self.broken is not None:
                 server_error(exchange, self.broken)
@@ -66,6 +74,16 @@ class Front:
         finally:
             self.hub.ended(exchange)
 
+    async def _answer_itself(self, exchange: Exchange) -> bool:
+        """False: it is no control path after all."""
+        if self._control is None:
+            self._control = self._make_control()
+        if not await self._control.answer(exchange):
+            return False
+        if not self._control.is_quiet(exchange.target):
+            self._note(exchange, exchange.status, status_text(exchange.status))
+        return True
+
     async def _serve(self, exchange: Exchange) -> None:
         try:
             request = self._incoming.request(exchange)
@@ -73,6 +91,7 @@ class Front:
             plain(exchange, 400, "Bad Request", "Invalid Host header")
             return
         exchange.request, exchange.on_gone = request, _gone
+        assert self._worker is not None
         response = await self._worker.fetch(request)
         self._note(exchange, response.status, response.statusText)
         if response._web_socket is not None:

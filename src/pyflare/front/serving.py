@@ -6,21 +6,16 @@ import asyncio
 import os
 import socket
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyflare.clock import Clock
 from pyflare.config.options import DevOptions
 from pyflare.errors import PyflareError, WorkerError
-from pyflare.front.asgi import AsgiApp
 from pyflare.front.connection import Hub
-from pyflare.front.control import Control
 from pyflare.front.frames import SERVICE_RESTART
 from pyflare.front.front import Front
 from pyflare.front.http import HttpProtocol
-from pyflare.front.inbound_email import InboundEmail
 from pyflare.front.incoming import Incoming
-from pyflare.front.panels import Panels
-from pyflare.front.scheduled import Scheduled
 from pyflare.interop import traces
 from pyflare.log import Log
 
@@ -28,6 +23,7 @@ if TYPE_CHECKING:
     import ssl
 
     from pyflare.engines.base import BindingRow
+    from pyflare.front.control import Control
     from pyflare.server import Server
 
 
@@ -95,33 +91,15 @@ class Serving:
         return HttpProtocol(self._hub, self._front)
 
     def _make_front(self, token: str) -> Front:
-        server: Any = self._server
+        server = self._server
         dev = server.primary.dev if server is not None else None
-        control = Control((*self._options.allow_hosts, *((dev.ip, dev.host or "") if dev is not None else ())))
-        Scheduled(server, self._log, self.broken).add_to(control, self._options.test_scheduled)
-        if self.broken is None:
-            Panels(server, token).add_to(control)
-            _mount_dashboard(control, server)
-            InboundEmail(server).add_to(control)
-            for prefix, load in server.mounts().items():
-                control.mount(prefix, load)
-        return Front(self._hub, Incoming(dev), server, control, self.broken)
+        return Front(self._hub, Incoming(dev), server, lambda: self._control(token), self.broken)
 
+    def _control(self, token: str) -> Control:
+        """Made when a control path is asked for, so that the start does not wait for it."""
+        from pyflare.front.routes import control_of  # noqa: PLC0415  (imports the dashboard)
 
-def _mount_dashboard(control: Control, server: Server) -> None:
-    def explorer() -> AsgiApp:
-        from pyflare.dashboard import app  # noqa: PLC0415  (Starlette, which few servers are asked for)
-
-        return app.explorer(server)
-
-    def objects() -> AsgiApp:
-        from pyflare.dashboard import app  # noqa: PLC0415
-
-        return app.objects(server)
-
-    for prefix in ("/cdn-cgi/local/explorer", "/cdn-cgi/explorer"):
-        control.mount(prefix, explorer, quiet=True)
-    control.mount("/cdn-cgi/local/durable-objects", objects)
+        return control_of(self._server, self._options, token, self._log, self.broken)
 
 
 def broken_text(raised: BaseException) -> str:
