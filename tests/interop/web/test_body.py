@@ -12,9 +12,7 @@ from pyflare.interop.web.streams import ReadableStream
 from pyflare.interop.web.url import URLSearchParams
 from tests.support.web import js, rejection, run, thrown
 
-USED = (
-    "TypeError: Body has already been used. It can only be used once. Use tee() first if you need to read it twice."
-)
+USED = "TypeError: Body has already been used. It can only be used once. Use tee() first if you need to read it twice."
 
 
 async def numbered(count: int) -> AsyncIterator[bytes]:

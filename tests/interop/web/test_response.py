@@ -6,9 +6,7 @@ from pyflare.interop.web.response import Response
 from pyflare.interop.web.websocket import WebSocketPair
 from tests.support.web import js, pairs, run, thrown
 
-RANGE = (
-    "RangeError: Responses may only be constructed with status codes in the range 200 to 599, inclusive."
-)
+RANGE = "RangeError: Responses may only be constructed with status codes in the range 200 to 599, inclusive."
 NO_BODY = "TypeError: Response with null body status (101, 204, 205, or 304) cannot have a body."
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextvars import copy_context
 from typing import Any
 
+from pyflare.interop.convert import unwrap
 from pyflare.interop.errors import type_error
 from pyflare.interop.promise import FULFILLED, PENDING, REJECTED, JsPromise, start
 from pyflare.interop.proxy import is_nullish
@@ -37,12 +38,17 @@ async def call(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     return await result if inspect.isawaitable(result) else result
 
 
+def is_function(value: Any) -> bool:
+    """Whether JavaScript can call `value`; a proxy can be called when its object can."""
+    return callable(unwrap(value))
+
+
 def member(holder: Any, name: str) -> Callable[..., Any] | None:
     """The callable property `name` of an object that the user made, in JavaScript's or in Python's way."""
     if is_nullish(holder):
         return None
     found = holder.get(name) if isinstance(holder, dict) else getattr(holder, name, None)
-    return found if callable(found) else None
+    return found if is_function(found) else None
 
 
 def fulfil(promise: JsPromise, value: Any = None) -> None:

@@ -11,7 +11,7 @@ from pyflare.interop.convert import unwrap
 from pyflare.interop.errors import dom_exception, type_error
 from pyflare.interop.promise import start
 from pyflare.interop.proxy import JsProxy, get, is_nullish, jsnull, options
-from pyflare.interop.web.callback import when_failed
+from pyflare.interop.web.callback import is_function, when_failed
 from pyflare.interop.web.console import report
 
 
@@ -153,7 +153,7 @@ class EventTarget(JsProxy):
     def addEventListener(self, type: Any, callback: Any, settings: Any = None) -> None:
         if is_nullish(callback):
             return
-        if not callable(callback) and not callable(getattr(callback, "handleEvent", None)):
+        if not is_function(callback) and not is_function(getattr(callback, "handleEvent", None)):
             raise type_error(
                 f"Failed to execute 'addEventListener' on '{self.constructor.js_name}': parameter 2 is not of type "
                 "'EventListener'."
@@ -206,9 +206,9 @@ class EventTarget(JsProxy):
         known[:] = [listener for listener in known if not listener.once]
         # Listeners are remembered with the handler property in the place it was set; ours comes last.
         handler = self.__dict__.get("on" + event.type)
-        if callable(handler):
+        if is_function(handler):
             found.append(handler)
-        return [callback if callable(callback) else callback.handleEvent for callback in found]
+        return [callback if is_function(callback) else callback.handleEvent for callback in found]
 
 
 def _start(result: Any) -> None:

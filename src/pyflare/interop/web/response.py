@@ -98,12 +98,12 @@ class Response(WithBody):
 
     @classmethod
     def redirect(cls, url: Any, status: Any = None) -> Response:
-        location = normalize(to_text(url))
-        if location is None:
-            raise type_error(f"Unable to parse URL: {to_text(url)}")
         code = 302 if is_nullish(status) else _status(status, unchecked=True)
         if code not in REDIRECT_STATUSES:
             raise range_error(f"{code} is not a redirect status code. It must be one of: 301, 302, 303, 307, or 308.")
+        location = normalize(to_text(url))
+        if location is None:
+            raise type_error(f"Unable to parse URL: {to_text(url)}")
         return cls.make(code, None, Headers.make([("location", location)], True))
 
     @classmethod

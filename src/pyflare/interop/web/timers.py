@@ -15,7 +15,7 @@ from pyflare.interop import scope
 from pyflare.interop.errors import error, type_error
 from pyflare.interop.promise import JsPromise, start
 from pyflare.interop.proxy import JsProxy, get, is_nullish, options
-from pyflare.interop.web.callback import call, fulfil
+from pyflare.interop.web.callback import call, fulfil, is_function
 from pyflare.interop.web.console import report
 
 MAX_DELAY_MS = 2**31 - 1  # a longer one counts as 0 in browsers
@@ -86,7 +86,7 @@ class Timers(JsProxy):
             task.cancel()
 
     def _start(self, name: str, callback: Any, delay: Any, args: tuple[Any, ...], repeat: bool) -> int:
-        if not callable(callback):
+        if not is_function(callback):
             raise type_error(
                 f"Failed to execute '{name}' on 'ServiceWorkerGlobalScope': parameter 1 is not of type 'function'."
             )
@@ -132,7 +132,7 @@ class Scheduler(JsProxy):
 
 def queueMicrotask(callback: Any = None) -> None:
     """Run `callback` before the next await comes back."""
-    if not callable(callback):
+    if not is_function(callback):
         raise type_error(
             "Failed to execute 'queueMicrotask' on 'ServiceWorkerGlobalScope': parameter 1 is not of type 'function'."
         )

@@ -30,6 +30,9 @@ NOT_BYTES = (
 class Transformer(Protocol):
     def start(self, controller: Any) -> JsPromise | None: ...
 
+    def check(self, chunk: Any) -> None:
+        """Raise for a chunk that is refused even before somebody reads."""
+
     def transform(self, chunk: Any, controller: Any) -> JsPromise | None: ...
 
     def flush(self, controller: Any) -> JsPromise | None: ...
@@ -39,6 +42,9 @@ class Transformer(Protocol):
 
 class Identity:
     """The transformer that changes nothing."""
+
+    def check(self, chunk: Any) -> None:
+        """Everything passes."""
 
     def start(self, controller: Any) -> None:
         return None
@@ -82,6 +88,7 @@ class Pipe:
         return None
 
     def write(self, chunk: Any, controller: Any) -> JsPromise | None:
+        self._transformer.check(chunk)
         if self.readable._wanted() > 0:
             return self._run(chunk)
         promise: JsPromise = JsPromise.make()
@@ -191,6 +198,9 @@ class UserTransformer:
         found = {name: member(members, name) for name in ("transform", "flush", "cancel")}
         self._calls = {name: Callback(function) for name, function in found.items() if function is not None}
 
+    def check(self, chunk: Any) -> None:
+        """Everything passes."""
+
     def start(self, controller: Any) -> JsPromise | None:
         result = None if self._start is None else self._start(controller)
         return JsPromise.resolve(result) if inspect.isawaitable(result) else None
@@ -217,13 +227,12 @@ class Bytes(Identity):
     def __init__(self, expected: int | None = None) -> None:
         self._expected, self._seen = expected, 0
 
-    def transform(self, chunk: Any, controller: Any) -> None:
-        if isinstance(chunk, str):
-            data = utf8(chunk)
-        elif is_buffer(chunk):
-            data = as_bytes(chunk)
-        else:
+    def check(self, chunk: Any) -> None:
+        if not isinstance(chunk, str) and not is_buffer(chunk):
             raise type_error(NOT_BYTES)
+
+    def transform(self, chunk: Any, controller: Any) -> None:
+        data = utf8(chunk) if isinstance(chunk, str) else as_bytes(chunk)
         self._seen += len(data)
         if self._expected is not None and self._seen > self._expected:
             raise type_error("Attempt to write too many bytes through a FixedLengthStream.")

@@ -1,0 +1,154 @@
+import asyncio
+
+import pytest
+
+from pyflare.interop.convert import create_proxy
+from pyflare.interop.web.abort import AbortController, AbortSignal
+from pyflare.interop.web.event_target import CustomEvent, Event, EventTarget
+from tests.support.web import Bag, inside_worker, js, run, thrown
+
+
+def test_a_listener_hears_until_it_is_removed() -> None:
+    seen: list[str] = []
+    listener, target = create_proxy(lambda event: seen.append(event.type)), EventTarget.new()
+    target.addEventListener("ring", listener)
+    target.dispatchEvent(Event.new("ring"))
+    target.removeEventListener("ring", listener)
+    target.dispatchEvent(Event.new("ring"))
+    assert seen == ["ring"]
+
+
+def test_a_listener_added_twice_hears_once() -> None:
+    seen: list[object] = []
+    target = EventTarget.new()
+    for _ in range(2):
+        target.addEventListener("a", seen.append)
+    target.dispatchEvent(Event.new("a"))
+    assert len(seen) == 1
+
+
+def test_once_means_once() -> None:
+    seen: list[object] = []
+    target = EventTarget.new()
+    target.addEventListener("a", seen.append, once=True)
+    for _ in range(2):
+        target.dispatchEvent(Event.new("a"))
+    assert len(seen) == 1
+
+
+def test_an_object_with_handle_event_is_a_listener() -> None:
+    seen: list[object] = []
+    target = EventTarget.new()
+    target.addEventListener("a", create_proxy(Bag(handleEvent=seen.append)))
+    target.dispatchEvent(Event.new("a"))
+    assert len(seen) == 1
+
+
+def test_a_handler_property_hears_too() -> None:
+    seen: list[object] = []
+    target = EventTarget.new()
+    target.onring = seen.append
+    target.dispatchEvent(Event.new("ring"))
+    assert len(seen) == 1
+
+
+def test_preventing_the_default_shows_in_the_result() -> None:
+    target = EventTarget.new()
+    target.addEventListener("a", lambda event: event.preventDefault())
+    assert target.dispatchEvent(Event.new("a", cancelable=True)) is False
+    assert target.dispatchEvent(Event.new("a")) is True
+
+
+def test_immediate_stop_keeps_the_event_from_later_listeners() -> None:
+    seen: list[object] = []
+    target = EventTarget.new()
+    target.addEventListener("a", lambda event: event.stopImmediatePropagation())
+    target.addEventListener("a", seen.append)
+    target.dispatchEvent(Event.new("a"))
+    assert seen == []
+
+
+def test_an_exception_of_a_listener_is_raised_by_dispatch() -> None:
+    target = EventTarget.new()
+    target.addEventListener("a", lambda event: {}["x"])
+    with pytest.raises(KeyError):
+        target.dispatchEvent(Event.new("a"))
+
+
+def test_what_an_async_listener_raises_is_reported() -> None:
+    lines: list[tuple[str, str]] = []
+
+    async def fail(event: object) -> None:
+        raise ValueError("later")
+
+    async def main() -> None:
+        with inside_worker(console=lines):
+            target = EventTarget.new()
+            target.addEventListener("a", fail)
+            target.dispatchEvent(Event.new("a"))
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+
+    run(main)
+    assert [(level, text.splitlines()[-1]) for level, text in lines] == [("error", "ValueError: later")]
+
+
+def test_a_custom_event_carries_its_detail() -> None:
+    assert CustomEvent.new("x", js({"detail": 5})).detail == 5
+
+
+def test_aborting_gives_an_abort_error_as_reason() -> None:
+    controller = AbortController.new()
+    before = controller.signal.aborted
+    controller.abort()
+    signal = controller.signal
+    assert (before, signal.aborted, signal.reason.name, signal.reason.message) == (
+        False,
+        True,
+        "AbortError",
+        "The operation was aborted",
+    )
+
+
+def test_an_own_reason_is_kept_and_only_the_first_abort_counts() -> None:
+    controller = AbortController.new()
+    controller.abort("enough")
+    controller.abort("more")
+    assert controller.signal.reason == "enough"
+
+
+def test_listeners_hear_of_the_abort() -> None:
+    seen: list[str] = []
+    controller = AbortController.new()
+    controller.signal.addEventListener("abort", lambda event: seen.append(event.type))
+    controller.signal.onabort = lambda event: seen.append("on")
+    controller.abort()
+    assert seen == ["abort", "on"]
+
+
+def test_any_aborts_with_the_first() -> None:
+    first, second = AbortController.new(), AbortController.new()
+    signal = AbortSignal.any(js([first.signal, second.signal]))
+    second.abort("second")
+    first.abort("first")
+    assert (signal.aborted, signal.reason) == (True, "second")
+
+
+def test_a_timeout_aborts_by_itself() -> None:
+    async def main() -> tuple[bool, str]:
+        signal = AbortSignal.timeout(1)
+        done = asyncio.Event()
+        signal.addEventListener("abort", lambda event: done.set())
+        await asyncio.wait_for(done.wait(), 5)
+        return signal.aborted, signal.reason.name
+
+    assert run(main) == (True, "TimeoutError")
+
+
+def test_throw_if_aborted_raises_the_reason() -> None:
+    assert thrown(AbortSignal.abort().throwIfAborted) == "AbortError: The operation was aborted"
+    assert AbortController.new().signal.throwIfAborted() is None
+
+
+def test_a_signal_has_no_constructor() -> None:
+    assert thrown(AbortSignal.new) == "TypeError: Illegal constructor"
