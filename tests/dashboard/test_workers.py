@@ -51,7 +51,35 @@ def test_an_action_says_which_fields_it_needs(tmp_path: Path) -> None:
     async def visit(explorer: Explorer) -> None:
         rooms = (await explorer.api("GET", "/local/panels")).result["rooms"]
         fields = rooms["queues"]["actions"]["retry"]["fields"]
-        assert fields == [{"name": "queue", "required": True}, {"name": "id", "required": False}]
+        assert fields == [
+            {"name": "queue", "kind": "text", "required": True},
+            {"name": "id", "kind": "text", "required": False},
+        ]
+
+    explore(tmp_path, visit)
+
+
+def test_the_kind_of_a_field_follows_from_its_annotation(tmp_path: Path) -> None:
+    async def visit(explorer: Explorer) -> None:
+        rooms = (await explorer.api("GET", "/local/panels")).result["rooms"]
+        kinds = {field["name"]: field["kind"] for field in rooms["queues"]["actions"]["send"]["fields"]}
+        assert kinds == {"queue": "text", "body": "json", "content_type": "text", "delay_seconds": "number"}
+        kinds = {field["name"]: field["kind"] for field in rooms["workflows"]["actions"]["terminate"]["fields"]}
+        assert kinds == {"workflow": "text", "id": "text", "rollback": "boolean"}
+
+    explore(tmp_path, visit)
+
+
+def test_rows_say_what_they_are_to_actions(tmp_path: Path) -> None:
+    async def visit(explorer: Explorer) -> None:
+        rooms = (await explorer.api("GET", "/local/panels")).result["rooms"]
+        for room in rooms.values():
+            needed = {
+                field["name"] for action in room["actions"].values() for field in action["fields"] if field["required"]
+            }
+            for table in room["tables"]:
+                known = {*table["columns"], *table["fixed"]}
+                assert not room["actions"] or known & needed, f"no action of {room['title']} fits {table['title']}"
 
     explore(tmp_path, visit)
 

@@ -1,7 +1,8 @@
 """The rooms' panels as JSON, and their actions by name. Without Starlette: pyflare's own commands use it too.
 
 shown()   {room: {title, tables: [{title, columns, rows, fixed}], actions: {name: {fields, danger}}}}
-fields    [{name, required}], in order; one that is not required may be left out
+fields    [{name, kind, required}], in order; kind: text, number, boolean, json (any value); one that is not required
+          may be left out
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from dataclasses import asdict, is_dataclass
 from typing import Any
 
 from pyflare.engines.base import Action, Panel
+
+KINDS = {"int": "number", "float": "number", "bool": "boolean", "Any": "json"}  # by the annotation's first word
 
 
 class NoSuchAction(LookupError):
@@ -49,11 +52,16 @@ def _shown(panel: Panel) -> dict[str, Any]:
 
 def _fields(action: Action) -> list[dict[str, Any]]:
     parameters = inspect.signature(action.run).parameters
-    return [{"name": name, "required": _required(parameters.get(name))} for name in action.fields]
+    return [_field(name, parameters.get(name)) for name in action.fields]
 
 
-def _required(parameter: inspect.Parameter | None) -> bool:
-    return parameter is not None and parameter.default is inspect.Parameter.empty
+def _field(name: str, parameter: inspect.Parameter | None) -> dict[str, Any]:
+    """`parameter` None: the action takes it in its `**`."""
+    if parameter is None:
+        return {"name": name, "kind": "text", "required": False}
+    annotation = str(parameter.annotation)
+    kind = next((kind for word, kind in KINDS.items() if annotation.startswith(word)), "text")
+    return {"name": name, "kind": kind, "required": parameter.default is inspect.Parameter.empty}
 
 
 def plain(value: Any) -> Any:

@@ -5,27 +5,41 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pyflare.engines.base import Action, Panel, Table
-from pyflare.engines.d1.store import D1Store, Query
+from pyflare.engines.d1.store import D1Store, Query, Result
 
 if TYPE_CHECKING:
     from pyflare.engines.d1.engine import D1
 
+SHOWN_ROWS = 100
+
 
 def of(room: D1) -> Panel:
     tables = [
-        Table(f"{name} ({database})", ("table", "rows"), [list(row) for row in room.store(database).tables()])
+        Table(
+            f"{name} ({database})",
+            ("table", "rows"),
+            [list(row) for row in room.store(database).tables()],
+            {"database": database},
+        )
         for database, name in room.databases.items()
     ]
 
     def query(database: str, sql: str) -> list[dict[str, Any]]:
         return rows(room.store(database), sql)
 
-    return Panel("D1", tables, {"query": Action("query", query, ("database", "sql"))})
+    def browse(database: str, table: str) -> list[dict[str, Any]]:
+        return _shown(room.store(database).browse(table, SHOWN_ROWS))
+
+    actions = (Action("browse", browse, ("database", "table")), Action("query", query, ("database", "sql")))
+    return Panel("D1", tables, {action.name: action for action in actions})
 
 
 def rows(store: D1Store, sql: str) -> list[dict[str, Any]]:
     """What a text gives, as plain data; a BLOB is shown as hex."""
-    result = store.run([Query(sql)])[-1]
+    return _shown(store.run([Query(sql)])[-1])
+
+
+def _shown(result: Result) -> list[dict[str, Any]]:
     return [
         {name: cell.hex() if isinstance(cell, bytes) else cell for name, cell in zip(result.columns, row, strict=True)}
         for row in result.rows

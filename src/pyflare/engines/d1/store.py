@@ -184,6 +184,10 @@ class D1Store:
         names = [str(name) for (name,) in database.execute(TABLES)]
         return [(name, database.value(f"SELECT count(*) FROM {quoted(name)}")) for name in names]
 
+    def browse(self, table: str, limit: int) -> Result:
+        """The first rows of a table. Raises `D1Fault`."""
+        return self.run([Query(f"SELECT * FROM {quoted(table)} LIMIT {limit}")])[0]
+
     @property
     def database(self) -> Database:
         """The open file, for what is not the user's SQL."""

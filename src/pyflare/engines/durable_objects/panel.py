@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyflare.engines.base import Action, Panel, Table
 from pyflare.engines.durable_objects.alarms import NS_PER_SECOND
@@ -12,6 +13,8 @@ from pyflare.engines.durable_objects.alarms import NS_PER_SECOND
 if TYPE_CHECKING:
     from pyflare.engines.durable_objects.engine import DurableObjects
     from pyflare.engines.durable_objects.namespace import Namespace
+
+LAST_SECOND = 253_402_300_799  # of the year 9999
 
 
 @dataclass(frozen=True)
@@ -48,16 +51,31 @@ def objects(namespaces: Iterable[Namespace]) -> Sequence[ObjectRow]:
 
 def panel(engine: DurableObjects) -> Panel:
     rows = [
-        (row.worker, row.class_name, row.id, row.name, row.awake, row.sockets, row.alarm)
+        (row.worker, row.class_name, row.name or "", row.id, row.awake, row.sockets, _time(row.alarm))
         for row in objects(engine.namespaces)
     ]
-    columns = ("Worker", "Class", "Id", "Name", "Awake", "Sockets", "Alarm")
+    columns = ("worker", "class_name", "name", "object", "awake", "sockets", "alarm")
     which = ("class_name", "object")
+
+    async def query(class_name: str, object: str, sql: str) -> list[dict[str, Any]]:
+        (found,) = await engine.query(class_name, object, [(sql, ())])
+        return [dict(zip(found.columns, row, strict=True)) for row in found.rows]
+
     actions = (
         Action("evict", engine.evict, which),
         Action("evict_all", engine.evict_all),
-        Action("abort", engine.abort, which),
-        Action("delete", engine.delete, which),
-        Action("fire", engine.fire, which),
+        Action("fire", engine.run_alarm, which),
+        Action("query", query, (*which, "sql")),
+        Action("abort", engine.abort, which, danger=True),
+        Action("delete", engine.delete, which, danger=True),
     )
     return Panel("Durable Objects", [Table("Objects", columns, rows)], {action.name: action for action in actions})
+
+
+def _time(seconds: float | None) -> str:
+    """UTC; a time that the calendar does not have stays a number."""
+    if seconds is None:
+        return ""
+    if seconds > LAST_SECOND:
+        return f"{seconds:.0f}"
+    return dt.datetime.fromtimestamp(seconds, dt.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -22,21 +22,21 @@ def of(room: Kv, now: float) -> Panel:
             for entry in entries
         ]
         title = f"{namespace_id} ({store.count(now)} keys)"
-        tables.append(Table(title, ("key", "expiration", "metadata"), rows))
+        tables.append(Table(title, ("key", "expiration", "metadata"), rows, {"namespace": namespace_id}))
 
     def read(namespace: str, key: str) -> str | None:
         value = room.namespace(namespace).get(key)
         return None if value is None else value.data.decode("utf-8", "replace")
 
     def put(namespace: str, key: str, value: str) -> None:
-        room.namespace(namespace).put(key, value.encode())
+        room.namespace(namespace).write(key, value.encode())
 
     def delete(namespace: str, key: str) -> None:
-        room.namespace(namespace).delete(key)
+        room.namespace(namespace).remove(key)
 
     actions = {
         "get": Action("get", read, ("namespace", "key")),
         "put": Action("put", put, ("namespace", "key", "value")),
-        "delete": Action("delete", delete, ("namespace", "key")),
+        "delete": Action("delete", delete, ("namespace", "key"), danger=True),
     }
     return Panel("KV", tables, actions)

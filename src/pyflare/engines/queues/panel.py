@@ -45,7 +45,7 @@ def _messages(engine: Queues, queue: str) -> Table:
         for message in engine.peek(queue, SHOWN_MESSAGES)
     ]  # fmt: skip
     columns = ("id", "body", "type", "attempts", "sent", "due", "died in")
-    return Table(f"Messages of {queue}", columns, rows)
+    return Table(f"Messages of {queue}", columns, rows, {"queue": queue})
 
 
 def _actions(engine: Queues) -> dict[str, Action]:
@@ -86,7 +86,7 @@ def _actions(engine: Queues) -> dict[str, Action]:
         Action("send", send, ("queue", "body", "content_type", "delay_seconds")),
         Action("pause", pause, ("queue",)),
         Action("resume", resume, ("queue",)),
-        Action("purge", purge, ("queue",)),
+        Action("purge", purge, ("queue",), danger=True),
         Action("retry", retry, ("queue", "id")),
         Action("redrive", redrive, ("queue", "to", "id")),
     )

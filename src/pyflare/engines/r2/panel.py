@@ -23,7 +23,8 @@ def of(room: R2) -> Panel:
             for row in store.list(limit=SHOWN_OBJECTS).objects
         ]
         title = f"{name} ({count} objects, {size} bytes)"
-        tables.append(Table(title, ("key", "size", "etag", "uploaded", "httpMetadata", "customMetadata"), rows))
+        columns = ("key", "size", "etag", "uploaded", "httpMetadata", "customMetadata")
+        tables.append(Table(title, columns, rows, {"bucket": name}))
         uploads = store.uploads()
         if uploads:
             tables.append(Table(f"{name}: unfinished uploads", ("uploadId", "key"), [list(row) for row in uploads]))
@@ -31,4 +32,4 @@ def of(room: R2) -> Panel:
     def delete(bucket: str, key: str) -> None:
         room.bucket(bucket).delete([key])
 
-    return Panel("R2", tables, {"delete": Action("delete", delete, ("bucket", "key"))})
+    return Panel("R2", tables, {"delete": Action("delete", delete, ("bucket", "key"), danger=True)})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pyflare.engines.workflows.engine import Workflows
 
 LATEST = "latest"
+DANGERS = ("terminate", "restart", "delete")
 
 
 def actions(engine: Workflows) -> Mapping[str, Action]:
@@ -35,10 +37,11 @@ def actions(engine: Workflows) -> Mapping[str, Action]:
         ("restart", verbs.restart, ("workflow", "id", "step", "count", "kind")),
         ("delete", verbs.delete, ("workflow", "id")),
     ]
-    return {name: Action(name, _plainly(verb), fields) for name, verb, fields in table}
+    return {name: Action(name, _plainly(verb), fields, name in DANGERS) for name, verb, fields in table}
 
 
 def _plainly(verb: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(verb)
     def run(**fields: Any) -> Any:
         try:
             return verb(**fields)

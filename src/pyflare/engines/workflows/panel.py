@@ -44,7 +44,8 @@ def _instances(workflow: str, found: list[History]) -> Table:
         )
         for one in found
     ]
-    return Table(workflow, ("instance", "status", "at", "created", "ended", "steps"), rows)
+    columns = ("id", "status", "at", "created", "ended", "steps")
+    return Table(f"Instances of {workflow}", columns, rows, {"workflow": workflow})
 
 
 def _end(one: History) -> str:

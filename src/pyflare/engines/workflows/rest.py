@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from pyflare.engines.workflows.duration import StepConfig
 from pyflare.engines.workflows.history import Attempt, History, StepHistory
 from pyflare.engines.workflows.operations import NOT_FOUND, Draft
 from pyflare.engines.workflows.rows import STATUSES, Fault, Instance
@@ -28,7 +29,8 @@ Route = tuple[str, str, Handler]
 
 ACTIONS = ("pause", "resume", "restart", "terminate")
 DEFAULT_PAGE_SIZE = 25
-FAULT_CODE = 10001
+MAX_PAGE_SIZE = 100
+FAULT_CODE, NOT_FOUND_CODE = 10001, 10501  # Cloudflare's
 
 
 class Refused(Exception):
@@ -74,7 +76,7 @@ def _answered(serve: Callable[[Any, Mapping[str, str]], Any]) -> Handler:
 
 
 def _failed(status: int, message: str) -> Answer:
-    errors = [{"code": FAULT_CODE, "message": message}]
+    errors = [{"code": NOT_FOUND_CODE if status == 404 else FAULT_CODE, "message": message}]
     return status, {"success": False, "errors": errors, "messages": [], "result": None}
 
 
@@ -98,11 +100,18 @@ class Api:
         workflow, status = self._known(params), params.get("status")
         if status is not None and status not in STATUSES:
             raise Refused(400, f"Invalid status '{status}'. Must be one of: {', '.join(STATUSES)}.")
-        page, size = _number(params, "page", 1), _number(params, "per_page", DEFAULT_PAGE_SIZE)
+        page, size = _number(params, "page", 1), min(_number(params, "per_page", DEFAULT_PAGE_SIZE), MAX_PAGE_SIZE)
         found = self._operations.store.list(workflow, status, size, (page - 1) * size)
         counts = self._operations.store.counts(workflow)
         total = counts.get(status, 0) if status else sum(counts.values())
-        info = {"page": page, "per_page": size, "count": len(found), "total_count": total}
+        info = {
+            "page": page,
+            "per_page": size,
+            "count": len(found),
+            "total_count": total,
+            "total_pages": max(1, -(-total // size)),
+            "status_counts": {status: counts.get(status, 0) for status in STATUSES},
+        }
         return {"items": [instance_json(instance) for instance in found], "result_info": info}
 
     def create(self, body: Any, params: Mapping[str, str]) -> Any:
@@ -114,7 +123,7 @@ class Api:
         return {"id": name, "status": self._operations.status(self._operations.get(workflow, name))}
 
     def delete_batch(self, body: Any, params: Mapping[str, str]) -> Any:
-        names = body.get("instance_ids", body.get("ids")) if isinstance(body, dict) else body
+        names = body.get("instances") if isinstance(body, dict) else body
         deleted, errors = self._operations.delete_batch(self._known(params), names)
         return {"deleted": [{"id": name} for name in deleted], "errors": errors}
 
@@ -137,7 +146,9 @@ class Api:
         if action not in ACTIONS:
             raise Refused(400, f"Invalid action '{action}'. Must be one of: {', '.join(ACTIONS)}.")
         if body.get("rollback") and action != "terminate":
-            raise Refused(400, "rollback goes with the action 'terminate' only")
+            raise Refused(400, "'rollback' is only valid when terminating.")
+        if body.get("from") is not None and not (isinstance(start, dict) and start.get("name")):
+            raise Refused(400, "'from.name' is required when restarting from a specific step.")
         if action == "terminate":
             self._operations.terminate(workflow, name, bool(body.get("rollback")))
         elif action == "restart":
@@ -187,6 +198,11 @@ def described(one: History) -> dict[str, Any]:
         "output": None if instance.output is None else json.loads(instance.output),
         "error": _fault(one.error),
         "at": one.at,
+        "queued": _iso(instance.created_at),
+        "start": _iso(instance.started_at),
+        "end": _iso(instance.ended_at),
+        "success": None if instance.ended_at is None else one.status == "complete",
+        "step_count": len(one.steps),
         "steps": [_step(step) for step in one.steps],
         "log": [
             {"at": _iso(entry.at), "event": entry.event, "attempt": entry.attempt, "detail": _parsed(entry.detail)}
@@ -208,7 +224,10 @@ def instance_json(instance: Instance, status: str | None = None) -> dict[str, An
 
 
 def _step(step: StepHistory) -> dict[str, Any]:
+    ended = step.end is not None
     return {
+        **({"success": (step.error is None) if ended else None} if step.type == "step" else {"finished": ended}),
+        "config": _config(step),
         "type": step.type,
         "name": step.name,
         "count": step.count,
@@ -223,8 +242,20 @@ def _step(step: StepHistory) -> dict[str, Any]:
 
 
 def _attempt(attempt: Attempt) -> dict[str, Any]:
-    error = _fault(attempt.error)
-    return {"number": attempt.number, "start": _iso(attempt.start), "end": _iso(attempt.end), "error": error}
+    return {
+        "number": attempt.number,
+        "start": _iso(attempt.start),
+        "end": _iso(attempt.end),
+        "success": None if attempt.end is None else attempt.error is None,
+        "error": _fault(attempt.error),
+    }
+
+
+def _config(step: StepHistory) -> Any:
+    """How a step is retried; defaults where the worker said nothing."""
+    if step.type not in ("step", "rollback"):
+        return None
+    return StepConfig().as_plain() if step.about is None else json.loads(step.about)
 
 
 def _fault(fault: Fault | None) -> dict[str, str] | None:
