@@ -270,7 +270,7 @@ def test_block_concurrency_in_the_constructor_precedes_the_first_call(tmp_path: 
 
     async def scene(w: World) -> None:
         stub = w.stub("Warm")
-        assert await asyncio.gather(stub.seen(), stub.seen()) == ["built,loaded,called"] * 2
+        assert list(await asyncio.gather(stub.seen(), stub.seen())) == ["built,loaded,called"] * 2
 
     within(tmp_path, scene, Warm)
 
@@ -287,7 +287,7 @@ def test_a_constructor_that_waits_synchronously_keeps_events_out(tmp_path: Path)
 
     async def scene(w: World) -> None:
         stub = w.stub("Patient")
-        assert await asyncio.gather(stub.look(), stub.look()) == [True, True]
+        assert list(await asyncio.gather(stub.look(), stub.look())) == [True, True]
 
     within(tmp_path, scene, Patient)
 

@@ -19,7 +19,7 @@ GAPS = [2, 4, 8, 16, 32, 64]
 class Timer(DurableObject):
     """Notes when its alarm runs; `script` says what each run does."""
 
-    runs: list[tuple[float, bool, int, float]]
+    runs: list[Any]
     script: list[str]
     world: World
     signal: asyncio.Event

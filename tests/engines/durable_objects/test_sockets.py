@@ -68,10 +68,10 @@ class Room(DurableObject):
         Room.log.append(("error", str(error)))
 
     def tags(self) -> str:
-        return " ".join(list(self.ctx.getTags(ws))[0] for ws in self.ctx.getWebSockets())
+        return " ".join(next(iter(self.ctx.getTags(ws))) for ws in self.ctx.getWebSockets())
 
     def big(self) -> str:
-        return " ".join(list(self.ctx.getTags(ws))[0] for ws in self.ctx.getWebSockets("big"))
+        return " ".join(next(iter(self.ctx.getTags(ws))) for ws in self.ctx.getWebSockets("big"))
 
     def set_pong(self) -> None:
         self.ctx.setWebSocketAutoResponse(WebSocketRequestResponsePair.new("ping", "pong"))
@@ -127,7 +127,7 @@ async def nothing(room: Room, ws: Any, message: Any) -> None:
 
 def within(tmp_path: Path, scene: Any, act: Any = nothing) -> Any:
     async def prepared(w: World) -> Any:
-        Room.log, Room.act, Room.built = [], staticmethod(act), 0  # type: ignore[assignment]
+        Room.log, Room.act, Room.built = [], staticmethod(act), 0
         return await scene(w)
 
     return play(tmp_path, [Room, Silent, Standard, Inside], prepared)
@@ -137,7 +137,7 @@ def tried(tmp_path: Path, what: Callable[[Any], Any]) -> Any:
     """The value, or the text of the exception."""
 
     async def scene(w: World) -> Any:
-        Inside.what = staticmethod(what)  # type: ignore[assignment]
+        Inside.what = staticmethod(what)
         try:
             return await w.stub("Inside").go()
         except JsException as raised:
@@ -166,7 +166,11 @@ def test_frames_reach_the_handler_in_order(tmp_path: Path) -> None:
         client.channel.send(b"\x00\xff")
         client.channel.send("")
         await w.settle()
-        assert Room.log == [*[("message", str(number)) for number in range(20)], ("message", b"\x00\xff"), ("message", "")]
+        assert Room.log == [
+            *[("message", str(number)) for number in range(20)],
+            ("message", b"\x00\xff"),
+            ("message", ""),
+        ]
 
     within(tmp_path, scene)
 
@@ -431,7 +435,7 @@ def test_too_many_or_too_long_tags_are_refused(tmp_path: Path, tags: list[str], 
 
 def test_a_python_list_of_tags_is_refused_with_a_hint(tmp_path: Path) -> None:
     async def scene(w: World) -> None:
-        Inside.what = staticmethod(lambda ctx: ctx.acceptWebSocket(server(), ["red"]))  # type: ignore[assignment]
+        Inside.what = staticmethod(lambda ctx: ctx.acceptWebSocket(server(), ["red"]))
         error = await failure(w.stub("Inside").go())
         assert error.message.endswith("parameter 2 is not of type 'Array'.")
         assert 'acceptWebSocket(ws, to_js(["red"]))' in w.said and "test_sockets.py:" in w.said
@@ -469,8 +473,8 @@ def test_a_socket_is_accepted_once(tmp_path: Path) -> None:
     assert tried(tmp_path, twice) == ACCEPTED
     assert tried(tmp_path, after_accept) == ACCEPTED
     assert tried(tmp_path, both_ends) == (
-        "Error: Cannot call `acceptWebSocket()` on this WebSocket because its pair has already been accepted or used in "
-        "a Response."
+        "Error: Cannot call `acceptWebSocket()` on this WebSocket because its pair has already been accepted or used "
+        "in a Response."
     )
     assert "parameter 1 is not of type 'WebSocket'" in tried(tmp_path, lambda ctx: ctx.acceptWebSocket("x"))
 

@@ -148,7 +148,7 @@ def test_the_size_is_a_number_of_pages(sql: Any) -> None:
 
 def test_dates_are_bound_as_text(sql: Any) -> None:
     moment = dt.datetime(2024, 5, 6, tzinfo=dt.UTC)
-    from pyflare.interop.containers import JsDate
+    from pyflare.interop.dates import JsDate
 
     text = sql.exec("SELECT ? AS v", JsDate.make(moment.timestamp() * 1000)).one().v
     assert text.startswith("Mon May 06 2024")

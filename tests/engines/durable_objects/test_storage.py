@@ -12,8 +12,9 @@ import pytest
 
 from pyflare.engines.durable_objects.storage import DurableObjectStorage
 from pyflare.engines.durable_objects.store import ObjectStore
-from pyflare.interop.containers import JsArray, JsDate
+from pyflare.interop.containers import JsArray
 from pyflare.interop.convert import JsDoubleProxy, to_js, to_py
+from pyflare.interop.dates import JsDate
 from pyflare.interop.errors import JsException
 from pyflare.interop.promise import JsPromise, start
 from pyflare.interop.proxy import jsnull

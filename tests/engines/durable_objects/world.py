@@ -75,9 +75,7 @@ class World:
 
     def open(self) -> None:
         """Within a running loop."""
-        config = WorkerConfig(
-            name="w", root=self.folder, sections=self.sections, compat=self.compat, tool=self.tool
-        )
+        config = WorkerConfig(name="w", root=self.folder, sections=self.sections, compat=self.compat, tool=self.tool)
         worker = Worker(config, self.clock, sdk=sdk(), exports=self.classes)
         worker.portal = Portal(lambda worker: None, lambda: None)
         workers = {"w": worker}

@@ -120,13 +120,17 @@ class DurableObjects:
             self.ledger.forget(gone.unique_key)
 
     def check(self, exports: Mapping[str, Mapping[str, Any]]) -> None:
-        """After import: every class that a configuration names is exported and derives from DurableObject."""
-        faults = [
-            fault
-            for parsed in self._configs.values()
-            for class_name in parsed.classes
-            if (fault := self._fault(parsed, class_name, exports.get(parsed.worker, {})))
-        ]
+        """After import: every class that a configuration binds is exported and derives from DurableObject; of one that
+        only its migrations name a line is enough."""
+        faults = []
+        for parsed in self._configs.values():
+            bound = {binding.class_name for binding in parsed.bindings}
+            for class_name in parsed.classes:
+                fault = self._fault(parsed, class_name, exports.get(parsed.worker, {}))
+                if fault is not None and class_name in bound:
+                    faults.append(fault)
+                elif fault is not None:
+                    self._ctx.log.warn(fault)
         if faults:
             raise WorkerError("\n".join(faults))
 
