@@ -51,10 +51,10 @@ def objects(namespaces: Iterable[Namespace]) -> Sequence[ObjectRow]:
 
 def panel(engine: DurableObjects) -> Panel:
     rows = [
-        (row.worker, row.class_name, row.name or "", row.id, row.awake, row.sockets, _time(row.alarm))
+        (row.worker, row.class_name, row.id, row.name, row.awake, row.sockets, _time(row.alarm))
         for row in objects(engine.namespaces)
     ]
-    columns = ("worker", "class_name", "name", "object", "awake", "sockets", "alarm")
+    columns = ("worker", "class_name", "object", "name", "awake", "sockets", "alarm")
     which = ("class_name", "object")
 
     async def query(class_name: str, object: str, sql: str) -> list[dict[str, Any]]:
