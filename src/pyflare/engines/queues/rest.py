@@ -71,6 +71,7 @@ def _answered(serve: Callable[[Any, Mapping[str, str]], Any]) -> Handler:
             return _failed(refused)
         return 200, {"success": True, "errors": [], "messages": [], "result": result}
 
+    handler.__doc__ = serve.__doc__
     return handler
 
 
@@ -91,12 +92,15 @@ class Api:
         self._engine = engine
 
     def queues(self, _: Any, params: Mapping[str, str]) -> Any:
+        """Every queue, with its consumers and counts."""
         return [self._described(self._engine.overview(name)) for name in self._engine.names()]
 
     def queue(self, _: Any, params: Mapping[str, str]) -> Any:
+        """One queue."""
         return self._described(self._engine.overview(self._name(params)))
 
     def change(self, request: Any, params: Mapping[str, str]) -> Any:
+        """Pause or resume delivery: {"settings": {"delivery_paused": true}}."""
         name = self._name(params)
         paused = (request.get("settings") or {}).get("delivery_paused")
         if paused is True:
@@ -106,6 +110,7 @@ class Api:
         return self.queue(request, params)
 
     def messages(self, _: Any, params: Mapping[str, str]) -> Any:
+        """Messages in order of arrival; filters: state, id, contains, after, limit."""
         found = self._engine.messages(
             self._name(params),
             params.get("state", "all"),
@@ -117,13 +122,16 @@ class Api:
         return {"messages": [listed(message) for message in found]}
 
     def preview(self, request: Any, params: Mapping[str, str]) -> Any:
+        """The next messages, which stay where they are."""
         limit = _number(request, "batch_size", 10, 1, MAX_BATCH_MESSAGES)
         return {"messages": [listed(message) for message in self._engine.peek(self._name(params), limit)]}
 
     def push(self, request: Any, params: Mapping[str, str]) -> Any:
+        """Send a message: body, content_type, delay_seconds."""
         return self._push(params, [request], 0)
 
     def push_many(self, request: Any, params: Mapping[str, str]) -> Any:
+        """Send up to 100 messages."""
         messages = request.get("messages")
         if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
             raise Refused(400, 10207, '"messages" must be a list of objects')
@@ -150,6 +158,7 @@ class Api:
         return {"metadata": {"metrics": self._metrics(name)}, "ids": [draft.id for draft in drafts]}
 
     def pull(self, request: Any, params: Mapping[str, str]) -> Any:
+        """Lease messages to an HTTP client: batch_size, visibility_timeout_ms."""
         name = self._pulled(params)
         size = _number(request, "batch_size", DEFAULT_PULL_SIZE, 1, MAX_BATCH_MESSAGES)
         # The page shows `visibility_timeout`, the reference `visibility_timeout_ms`; both are milliseconds.
@@ -176,6 +185,7 @@ class Api:
         }
 
     def ack(self, request: Any, params: Mapping[str, str]) -> Any:
+        """Acknowledge or retry leases: acks, retries."""
         name = self._pulled(params)
         acks = [_lease(item) for item in request.get("acks") or []]
         retries = [
@@ -186,6 +196,7 @@ class Api:
         return {"ackCount": outcome.acked, "retryCount": outcome.retried, "warnings": list(outcome.warnings)}
 
     def purge(self, request: Any, params: Mapping[str, str]) -> Any:
+        """Delete every message."""
         name = self._name(params)
         if request.get("delete_messages_permanently") is not True:
             raise Refused(400, 10207, '"delete_messages_permanently" must be true')
@@ -193,9 +204,11 @@ class Api:
         return {**self._described(self._engine.overview(name)), "purged": purged}
 
     def retry(self, request: Any, params: Mapping[str, str]) -> Any:
+        """Make delayed messages due now: all, or the one with this id."""
         return {"retried": self._engine.retry_now(self._name(params), request.get("id"))}
 
     def redrive(self, request: Any, params: Mapping[str, str]) -> Any:
+        """Move dead letters back, or to another queue."""
         to = request.get("to")
         target = None if to is None else self._name({"queue_id": to})
         return {"moved": dict(self._engine.redrive(self._name(params), target, request.get("id")))}
