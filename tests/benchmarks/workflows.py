@@ -1,6 +1,6 @@
 """Workflows: steps a second, what sleeping instances cost, and a fake clock's fortnight.
 
-python tests/benchmarks/workflows.py [instances] [sleeping instances] [URL of a peer with the same paths]
+python -m tests.benchmarks.workflows [instances] [sleeping instances] [URL of a peer with the same paths]
 
 Wanted: ten times the peer's rate (npm's miniflare makes about 290 steps a second), under 250 us of CPU a step; a
 restart with 10,000 sleeping instances under 1.5 s and 200 MB; fourteen days in under 20 ms.
@@ -17,9 +17,8 @@ import time
 import urllib.request
 from pathlib import Path
 
-from common import Running, free_port, pyflare, server, worker_folder
-
 from pyflare.testing import Harness
+from tests.benchmarks.common import Running, free_port, pyflare, server, worker_folder
 
 WORKER = """
 from urllib.parse import parse_qs, urlsplit
