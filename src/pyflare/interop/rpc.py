@@ -60,7 +60,10 @@ class Fetcher(JsProxy):
     @options
     def fetch(self, resource: Any = None, init: Any = None) -> JsPromise:
         # A bad URL or option is thrown, not rejected: Python's `pyfetch` tells the two apart.
-        request = resource if isinstance(resource, Request) and init is None else Request.construct(resource, init)
+        request = Request.construct(resource, init)
+        length = None if request._body is None else request._body.length
+        if length is not None and request.headers.first("content-length") is None:
+            request.headers.append("content-length", str(length))
         return self._js_start(self._js_follow(request))
 
     def _js_start(self, work: Coroutine[Any, Any, Any]) -> JsPromise:

@@ -26,6 +26,9 @@ from pyflare.worker.portal import Portal
 from pyflare.worker.worker import Worker
 
 
+RELAXED = ("fetch", "test")  # of class handlers; the others are called with exactly three arguments
+
+
 class Dispatcher:
     """`await dispatcher(worker_name, event)` runs it as a task of its own; `serve` within the caller's task."""
 
@@ -130,11 +133,13 @@ class Dispatcher:
         handler = getattr(instance, name, None)
         if handler is None:
             raise _lacks(name)
-        args: tuple[Any, ...] = (argument, None, None)
         if name == "fetch":
-            args = (worker.sdk.Request(argument), None, None)[: self._arity(worker, type(instance), name, handler)]
+            argument = worker.sdk.Request(argument)
         elif name != "queue":  # the SDK wraps a batch by itself
-            args = (worker.sdk.python_from_rpc(argument), None, None)
+            argument = worker.sdk.python_from_rpc(argument)
+        args = (argument, None, None)
+        if name in RELAXED:
+            args = args[: self._arity(worker, type(instance), name, handler)]
         try:
             return await _awaited(handler(*args))
         except AttributeError as raised:

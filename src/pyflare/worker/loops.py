@@ -34,8 +34,8 @@ class WorkerLoop:
         return done
 
 
-class WebLoop:
-    """What `asyncio.new_event_loop()` gives inside an event: the running loop, which nobody may close."""
+class WebLoop(asyncio.AbstractEventLoop):
+    """What `asyncio.new_event_loop()` gives inside an event: the running loop, which nobody may close or stop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -44,6 +44,9 @@ class WebLoop:
         return run_sync(future)
 
     def close(self) -> None:
+        """The loop is the server's."""
+
+    def stop(self) -> None:
         """The loop is the server's."""
 
     def is_closed(self) -> bool:
@@ -55,8 +58,17 @@ class WebLoop:
     async def shutdown_default_executor(self, *_: float | None) -> None:
         """The loop is the server's."""
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._loop, name)
+
+def _delegate(name: str) -> None:
+    def call(self: WebLoop, *args: Any, **kwargs: Any) -> Any:
+        return getattr(self._loop, name)(*args, **kwargs)
+
+    setattr(WebLoop, name, call)
+
+
+for _name in vars(asyncio.AbstractEventLoop):
+    if not _name.startswith("_") and _name not in vars(WebLoop):
+        _delegate(_name)
 
 
 class _Policy(asyncio.DefaultEventLoopPolicy):
@@ -64,6 +76,10 @@ class _Policy(asyncio.DefaultEventLoopPolicy):
         with contextlib.suppress(RuntimeError):
             return WebLoop(asyncio.get_running_loop())  # type: ignore[return-value]
         return super().new_event_loop()
+
+    def set_event_loop(self, loop: asyncio.AbstractEventLoop | None) -> None:
+        if scope.current.get() is None:
+            super().set_event_loop(loop)
 
 
 def new_event_loop(fast: bool = True) -> asyncio.AbstractEventLoop:

@@ -6,13 +6,16 @@ from typing import Any, ClassVar
 
 from pyflare.engines.base import EngineContext
 from pyflare.engines.services.config import Service
+from pyflare.interop.dates import JsDate
 from pyflare.interop.json import from_plain
+from pyflare.interop.promise import JsPromise, start
+from pyflare.interop.proxy import JsFunction, JsObject, get, options
 from pyflare.interop.rpc import Fetcher, remote
 from pyflare.interop.web.body import Body
 from pyflare.interop.web.headers import Headers
 from pyflare.interop.web.request import Request
 from pyflare.interop.web.response import Response
-from pyflare.worker.event import Fetch, Rpc
+from pyflare.worker.event import Fetch, Rpc, Scheduled
 
 
 class ServiceBinding(Fetcher):
@@ -29,6 +32,28 @@ class ServiceBinding(Fetcher):
         if self._service.service in self._ctx.workers():
             return None
         return f'Worker "{self._service.service}" not found. Make sure it is running locally.'
+
+    @options
+    def scheduled(self, event: Any = None) -> JsPromise:
+        """Run the target's cron handler (flag `service_binding_extra_handlers`): `{outcome, noRetry}`."""
+        return start(self._scheduled(get(event, "cron", ""), get(event, "scheduledTime")))
+
+    async def _scheduled(self, cron: str, scheduled_time: Any) -> JsObject:
+        outcome = JsObject.make({"outcome": "ok", "noRetry": False})
+        moment = scheduled_time.getTime() if isinstance(scheduled_time, JsDate) else scheduled_time
+        controller = JsObject.make(
+            {
+                "cron": cron,
+                "scheduledTime": int(self._ctx.clock.now() * 1000) if moment is None else moment,
+                "type": "scheduled",
+                "noRetry": JsFunction.make(lambda: setattr(outcome, "noRetry", True), "noRetry"),
+            }
+        )
+        try:
+            await self._ctx.dispatch(self._service.service, Scheduled(controller))
+        except Exception:
+            outcome.__dict__["outcome"] = "exception"
+        return outcome
 
     async def _js_fetch(self, request: Request) -> Response:
         missing = self._missing()
