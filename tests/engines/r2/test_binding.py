@@ -11,7 +11,7 @@ import pytest
 
 from pyflare.engines.r2.config import MIN_PART_BYTES
 from pyflare.engines.r2.engine import R2
-from pyflare.interop.containers import JsDate
+from pyflare.interop.dates import JsDate
 from pyflare.interop.errors import JsException
 from pyflare.interop.proxy import jsnull
 from pyflare.interop.web.blob import Blob

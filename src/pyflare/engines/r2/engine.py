@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.model import WorkerConfig
@@ -14,6 +14,12 @@ from pyflare.engines.r2.bucket import Bucket
 from pyflare.engines.r2.config import Credentials, R2Binding, R2Config, parse
 from pyflare.engines.r2.store import UNIQUE_KEY, ObjectStore
 from pyflare.storage.blobs import BlobStore
+
+if TYPE_CHECKING:
+    from pyflare.engines.r2.http import Asgi
+
+S3_PREFIX = "/cdn-cgi/local/r2/s3"
+PUBLIC_PREFIX = "/cdn-cgi/local/r2/public"
 
 
 class R2:
@@ -54,6 +60,23 @@ class R2:
 
     def bound(self, worker: str) -> Sequence[R2Binding]:
         return self._configs[worker].bindings
+
+    def now(self) -> float:
+        return self._ctx.clock.now()
+
+    def mounts(self) -> Mapping[str, Callable[[], Asgi]]:
+        """Control paths that the room answers by itself."""
+        return {S3_PREFIX: self._s3, PUBLIC_PREFIX: self._public}
+
+    def _s3(self) -> Asgi:
+        from pyflare.engines.r2.s3 import s3_app  # noqa: PLC0415  (few projects ask for it)
+
+        return s3_app(self)
+
+    def _public(self) -> Asgi:
+        from pyflare.engines.r2.public import public_app  # noqa: PLC0415  (few projects ask for it)
+
+        return public_app(self)
 
     def bindings(self, worker: str) -> Mapping[str, Any]:
         config = self._configs[worker]

@@ -1,0 +1,99 @@
+"""GET and HEAD of an object over HTTP, with conditions and ranges: what the S3 endpoint and the public path share."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from urllib.parse import quote
+
+from pyflare.engines.r2.bucket import Bucket
+from pyflare.engines.r2.conditional import Conditional, from_headers
+from pyflare.engines.r2.faults import R2Fault, invalid_range, no_such_key, precondition_failed
+from pyflare.engines.r2.http import Call, Reply
+from pyflare.engines.r2.objects import http_date, http_headers
+from pyflare.engines.r2.ranges import Range
+from pyflare.engines.r2.store import ObjectRow
+
+ONE_RANGE = re.compile(r"bytes=\s*(\d*)\s*-\s*(\d*)\s*")
+OVERRIDES = (
+    "content-type",
+    "content-language",
+    "content-disposition",
+    "content-encoding",
+    "cache-control",
+    "expires",
+)
+
+
+def serve(bucket: Bucket, key: str, call: Call) -> Reply:
+    """Raises R2Fault: no_such_key, precondition_failed, invalid_range."""
+    condition = _condition(call)
+    got = bucket.get(key, condition, None)
+    if got is None:
+        raise no_such_key()
+    row = got.row
+    headers = object_headers(row, {name: value for name in OVERRIDES if (value := call.parameter(f"response-{name}"))})
+    if got.body is None:
+        if _not_modified(call, condition, row):
+            return Reply(304, headers)
+        raise precondition_failed()
+    got.body.close()
+    wanted = _range(call, row)
+    start, length = (0, row.size) if wanted is None else wanted
+    if wanted is not None:
+        headers.append(("content-range", f"bytes {start}-{start + length - 1}/{row.size}"))
+    if call.method == "HEAD":
+        return Reply(200 if wanted is None else 206, headers, b"", length)
+    part = bucket.get(key, None, Range(start, length)) if length else None
+    if length and (part is None or part.body is None or part.row.version != row.version):
+        raise no_such_key()
+    body = part.body if part is not None and part.body is not None else b""
+    return Reply(200 if wanted is None else 206, headers, body, length)
+
+
+def object_headers(row: ObjectRow, overrides: Mapping[str, str]) -> list[tuple[str, str]]:
+    headers = {"content-type": "application/octet-stream", **dict(http_headers(json.loads(row.http_metadata)))}
+    headers.update(overrides)
+    headers |= {"etag": f'"{row.etag}"', "last-modified": http_date(row.uploaded), "accept-ranges": "bytes"}
+    custom: dict[str, str] = json.loads(row.custom_metadata)
+    for name, value in custom.items():
+        text = value if value.isascii() and value.isprintable() else quote(value)
+        headers[f"x-amz-meta-{quote(name.lower())}"] = text
+    return list(headers.items())
+
+
+def _condition(call: Call) -> Conditional:
+    try:
+        return from_headers(call.header)
+    except ValueError as wrong:
+        raise R2Fault(400, 10029, "InvalidArgument", str(wrong)) from None
+
+
+def _not_modified(call: Call, condition: Conditional, row: ObjectRow) -> bool:
+    """Whether it is the client's copy that made the condition fail, rather than another's write."""
+    writes = Conditional(condition.matches, None, condition.uploaded_before, None, True)
+    return writes.holds(row.etag, row.uploaded)
+
+
+def _range(call: Call, row: ObjectRow) -> tuple[int, int] | None:
+    header = call.header("range")
+    if header is None or not _range_counts(call, row):
+        return None
+    found = ONE_RANGE.fullmatch(header.strip())
+    if found is None or not (found[1] or found[2]):
+        return None
+    first, last = found[1], found[2]
+    if not first:
+        return Range(suffix=int(last)).resolve(row.size)
+    if last and int(last) < int(first):
+        return None
+    if int(first) >= row.size:
+        raise invalid_range()
+    return Range(int(first), int(last) - int(first) + 1 if last else None).resolve(row.size)
+
+
+def _range_counts(call: Call, row: ObjectRow) -> bool:
+    """If-Range: only the part of the object that the client knows is of use to it."""
+    known = call.header("if-range")
+    return known is None or known in (f'"{row.etag}"', http_date(row.uploaded))

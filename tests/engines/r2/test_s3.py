@@ -1,0 +1,425 @@
+"""The S3 endpoint and the public path, as a client of theirs sees them."""
+
+from __future__ import annotations
+
+import base64
+import datetime as dt
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode
+from xml.etree import ElementTree
+
+import pytest
+
+from pyflare.engines.r2.config import MIN_PART_BYTES
+from pyflare.engines.r2.engine import PUBLIC_PREFIX, R2, S3_PREFIX
+from pyflare.engines.r2.sigv4 import ALGORITHM, signature
+from tests.support.rooms import NOW, Bench, run
+
+HELLO = "5d41402abc4b2a76b9719d911017c592"  # MD5 of "hello"
+SCOPE = "20231114/auto/s3/aws4_request"
+DATE = dt.datetime.fromtimestamp(NOW, dt.UTC).strftime("%Y%m%dT%H%M%SZ")
+SECTIONS = {
+    "r2_buckets": [
+        {"binding": "OPEN", "bucket_name": "open"},
+        {
+            "binding": "SHUT",
+            "bucket_name": "shut",
+            "local_dev": {"experimental_s3_credentials": {"accessKeyId": "key", "secretAccessKey": "secret"}},
+        },
+    ]
+}
+
+
+@dataclass
+class Answer:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def code(self) -> str | None:
+        return self.xml.findtext("Code")
+
+    @property
+    def xml(self) -> ElementTree.Element:
+        root = ElementTree.fromstring(self.body)
+        for found in root.iter():
+            found.tag = found.tag.rpartition("}")[2]
+        return root
+
+    def texts(self, name: str) -> list[str]:
+        return [found.text or "" for found in self.xml.iter(name)]
+
+
+class Client:
+    """Calls the room's ASGI apps."""
+
+    def __init__(self, room: R2) -> None:
+        self.apps = {prefix: load() for prefix, load in room.mounts().items()}
+
+    def __call__(
+        self,
+        method: str,
+        path: str,
+        body: bytes = b"",
+        headers: Mapping[str, str] | None = None,
+        prefix: str = S3_PREFIX,
+    ) -> Answer:
+        pieces = [body[:3], body[3:]]
+        sent: list[dict[str, Any]] = []
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": pieces.pop(0), "more_body": bool(pieces)}
+
+        async def send(message: dict[str, Any]) -> None:
+            sent.append(message)
+
+        target, _, query = path.partition("?")
+        named = {"host": "localhost:8787", "content-length": str(len(body)), **(headers or {})}
+        scope = {
+            "type": "http",
+            "method": method,
+            "raw_path": (prefix + target).encode(),
+            "query_string": query.encode(),
+            "root_path": prefix,
+            "headers": [(name.encode(), value.encode()) for name, value in named.items()],
+        }
+
+        async def scenario() -> None:
+            await self.apps[prefix](scope, receive, send)
+
+        run(scenario())
+        head = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+        return Answer(sent[0]["status"], head, b"".join(message["body"] for message in sent[1:]))
+
+    def signed(self, method: str, path: str, body: bytes = b"", **changes: str) -> Answer:
+        """With the credentials of the bucket `shut`; `changes` to what is signed with."""
+        target, _, query = path.partition("?")
+        payload = hashlib.sha256(body).hexdigest()
+        headers = {"host": "localhost:8787", "x-amz-date": changes.get("date", DATE), "x-amz-content-sha256": payload}
+        secret, key = changes.get("secret", "secret"), changes.get("key", "key")
+        date = headers["x-amz-date"]
+        made = signature(
+            secret, method, S3_PREFIX + target, parse_qsl(query, keep_blank_values=True), headers, payload, date, SCOPE
+        )
+        names = ";".join(sorted(headers))
+        headers["authorization"] = f"{ALGORITHM} Credential={key}/{SCOPE}, SignedHeaders={names}, Signature={made}"
+        return self(method, path, changes.get("sent", "").encode() or body, headers)
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Iterator[R2]:
+    room = Bench(tmp_path).open(R2, SECTIONS)
+    yield room
+    room.close()
+
+
+@pytest.fixture
+def call(room: R2) -> Client:
+    return Client(room)
+
+
+# --- objects ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_object_makes_a_round_trip(call: Client) -> None:
+    headers = {"content-type": "text/plain", "x-amz-meta-who": "ada"}
+    assert call("PUT", "/open/a%20b/%C3%A9", b"hello", headers).headers["etag"] == f'"{HELLO}"'
+    answer = call("GET", "/open/a%20b/%C3%A9")
+    assert (answer.status, answer.body, answer.headers["content-length"]) == (200, b"hello", "5")
+    assert (answer.headers["content-type"], answer.headers["x-amz-meta-who"]) == ("text/plain", "ada")
+    assert answer.headers["last-modified"] == "Tue, 14 Nov 2023 22:13:20 GMT"
+
+
+def test_head_has_the_length_and_no_body(call: Client) -> None:
+    call("PUT", "/open/a", b"hello")
+    answer = call("HEAD", "/open/a")
+    assert (answer.status, answer.headers["content-length"], answer.body) == (200, "5", b"")
+
+
+def test_a_range_and_its_headers(call: Client) -> None:
+    call("PUT", "/open/a", b"0123456789")
+    answer = call("GET", "/open/a", headers={"range": "bytes=2-4"})
+    assert (answer.status, answer.body, answer.headers["content-range"]) == (206, b"234", "bytes 2-4/10")
+    assert call("GET", "/open/a", headers={"range": "bytes=-3"}).body == b"789"
+    assert call("GET", "/open/a", headers={"range": "bytes=90-"}).code == "InvalidRange"
+    assert call("GET", "/open/a", headers={"range": "bytes=2-4", "if-range": '"other"'}).body == b"0123456789"
+
+
+def test_conditions_of_reads(call: Client) -> None:
+    call("PUT", "/open/a", b"hello")
+    assert call("GET", "/open/a", headers={"if-none-match": f'"{HELLO}"'}).status == 304
+    assert call("GET", "/open/a", headers={"if-match": '"other"'}).code == "PreconditionFailed"
+    assert call("GET", "/open/a", headers={"if-match": f'"{HELLO}"'}).body == b"hello"
+    assert call("GET", "/open/a", headers={"if-match": "unquoted"}).code == "InvalidArgument"
+
+
+def test_conditions_of_writes(call: Client) -> None:
+    assert call("PUT", "/open/a", b"1", {"if-none-match": "*"}).status == 200
+    assert call("PUT", "/open/a", b"2", {"if-none-match": "*"}).code == "PreconditionFailed"
+    assert call("GET", "/open/a").body == b"1"
+
+
+def test_a_query_may_override_headers(call: Client) -> None:
+    call("PUT", "/open/a", b"hello")
+    assert call("GET", "/open/a?response-content-type=x%2Fy").headers["content-type"] == "x/y"
+
+
+def test_a_missing_object(call: Client) -> None:
+    assert (call("GET", "/open/none").status, call("GET", "/open/none").code) == (404, "NoSuchKey")
+    assert call("DELETE", "/open/none").status == 204
+
+
+def test_a_missing_bucket(call: Client) -> None:
+    assert call("GET", "/none/a").code == "NoSuchBucket"
+
+
+def test_a_copy_takes_the_metadata_along_or_new_ones(call: Client) -> None:
+    call("PUT", "/open/a%20b", b"hello", {"x-amz-meta-who": "ada", "content-type": "text/plain"})
+    answer = call("PUT", "/open/copy", headers={"x-amz-copy-source": quote("/open/a b")})
+    assert answer.texts("ETag") == [f'"{HELLO}"']
+    assert call("HEAD", "/open/copy").headers["x-amz-meta-who"] == "ada"
+    source = {"x-amz-copy-source": "open/a%20b", "x-amz-metadata-directive": "REPLACE", "content-type": "a/b"}
+    call("PUT", "/open/copy", headers=source)
+    head = call("HEAD", "/open/copy").headers
+    assert (head["content-type"], "x-amz-meta-who" in head) == ("a/b", False)
+
+
+def test_a_copy_may_have_a_condition(call: Client) -> None:
+    call("PUT", "/open/a", b"hello")
+    source = {"x-amz-copy-source": "open/a", "x-amz-copy-source-if-match": '"other"'}
+    assert call("PUT", "/open/copy", headers=source).code == "PreconditionFailed"
+
+
+@pytest.mark.parametrize(
+    ("headers", "code"),
+    [
+        ({"content-md5": base64.b64encode(bytes(16)).decode()}, "BadDigest"),
+        ({"content-md5": "?"}, "InvalidDigest"),
+        ({"x-amz-content-sha256": "0" * 64}, "XAmzContentSHA256Mismatch"),
+        ({"content-length": "9"}, "IncompleteBody"),
+    ],
+)
+def test_a_body_that_is_not_what_was_announced_is_not_stored(call: Client, headers: dict[str, str], code: str) -> None:
+    assert call("PUT", "/open/a", b"hello", headers).code == code
+    assert call("GET", "/open/a").status == 404
+
+
+def test_a_body_in_signed_chunks_is_unwrapped(call: Client) -> None:
+    wrapped = b"5;chunk-signature=00\r\nhello\r\n6;chunk-signature=00\r\n world\r\n0;chunk-signature=00\r\n\r\n"
+    headers = {
+        "x-amz-content-sha256": "STREAMING-AWS4-HMAC-SHA256-PAYLOAD",
+        "content-encoding": "aws-chunked,gzip",
+        "x-amz-decoded-content-length": "11",
+    }
+    assert call("PUT", "/open/a", wrapped, headers).status == 200
+    answer = call("GET", "/open/a")
+    assert (answer.body, answer.headers["content-encoding"]) == (b"hello world", "gzip")
+
+
+def test_a_body_in_chunks_that_ends_early_is_refused(call: Client) -> None:
+    headers = {"x-amz-content-sha256": "STREAMING-UNSIGNED-PAYLOAD-TRAILER"}
+    assert call("PUT", "/open/a", b"5\r\nhel", headers).code == "IncompleteBody"
+
+
+# --- buckets ----------------------------------------------------------------------------------------------------------
+
+
+def test_buckets_are_listed(call: Client) -> None:
+    assert call("GET", "/").texts("Name") == ["open"]
+    assert call.signed("GET", "").texts("Name") == ["open", "shut"]
+
+
+def test_a_bucket_is_there(call: Client) -> None:
+    assert [call("HEAD", "/open").status, call("HEAD", "/none").status] == [200, 404]
+    assert call("GET", "/open?location").xml.text == "auto"
+
+
+def test_a_listing_pages_with_groups(call: Client) -> None:
+    for key in ("a", "b%2B/1", "b%2B/2", "c"):
+        call("PUT", f"/open/{key}", b"x")
+    first = call("GET", "/open?list-type=2&delimiter=%2F&max-keys=2&encoding-type=url")
+    assert (first.texts("Key"), first.xml.findtext("CommonPrefixes/Prefix")) == (["a"], "b%2B/")
+    assert (first.xml.findtext("IsTruncated"), first.xml.findtext("KeyCount")) == ("true", "2")
+    token = first.xml.findtext("NextContinuationToken")
+    second = call("GET", "/open?" + urlencode({"list-type": "2", "delimiter": "/", "continuation-token": token or ""}))
+    assert (second.texts("Key"), second.xml.findtext("IsTruncated")) == (["c"], "false")
+
+
+def test_the_first_kind_of_listing_has_a_marker(call: Client) -> None:
+    for key in "abc":
+        call("PUT", f"/open/{key}", b"x")
+    first = call("GET", "/open?max-keys=2")
+    assert (first.texts("Key"), first.xml.findtext("NextMarker")) == (["a", "b"], "b")
+    assert call("GET", "/open?marker=b").texts("Key") == ["c"]
+    assert call("GET", "/open?max-keys=x").code == "InvalidArgument"
+
+
+def test_many_objects_are_deleted_at_once(call: Client) -> None:
+    for key in ("a", "b"):
+        call("PUT", f"/open/{key}", b"x")
+    body = b"<Delete><Object><Key>a</Key></Object><Object><Key>none</Key></Object></Delete>"
+    assert call("POST", "/open?delete", body).texts("Key") == ["a", "none"]
+    assert call("GET", "/open").texts("Key") == ["b"]
+    assert call("POST", "/open?delete", b"<Delete>").code == "MalformedXML"
+
+
+@pytest.mark.parametrize(("method", "path"), [("GET", "/open?acl"), ("DELETE", "/open"), ("PUT", "/open/a?tagging")])
+def test_what_r2_does_not_implement_is_refused(call: Client, method: str, path: str) -> None:
+    answer = call(method, path)
+    assert (answer.status, answer.code) == (501, "NotImplemented")
+
+
+# --- multipart uploads ------------------------------------------------------------------------------------------------
+
+
+def test_an_upload_of_parts(call: Client) -> None:
+    headers = {"content-type": "a/b"}
+    upload = call("POST", "/open/big?uploads", headers=headers).xml.findtext("UploadId")
+    parts = [
+        call("PUT", f"/open/big?partNumber={number}&uploadId={upload}", data).headers["etag"]
+        for number, data in enumerate((b"x" * MIN_PART_BYTES, b"tail"), start=1)
+    ]
+    assert parts[1] == f'"{hashlib.md5(b"tail").hexdigest()}"'
+    assert call("GET", "/open?uploads").texts("Key") == ["big"]
+    assert call("GET", f"/open/big?uploadId={upload}").texts("Size") == [str(MIN_PART_BYTES), "4"]
+    chosen = "".join(
+        f"<Part><PartNumber>{number}</PartNumber><ETag>{etag}</ETag></Part>" for number, etag in enumerate(parts, 1)
+    )
+    body = f"<CompleteMultipartUpload>{chosen}</CompleteMultipartUpload>".encode()
+    assert call("POST", f"/open/big?uploadId={upload}", body).texts("ETag") == ['"a45f1422f2dbe3d2890829dd76adba1b-2"']
+    head = call("HEAD", "/open/big").headers
+    assert (head["content-length"], head["content-type"]) == (str(MIN_PART_BYTES + 4), "a/b")
+
+
+def test_a_part_may_be_a_copy(call: Client) -> None:
+    call("PUT", "/open/source", b"0123456789")
+    upload = call("POST", "/open/big?uploads").xml.findtext("UploadId")
+    source = {"x-amz-copy-source": "/open/source", "x-amz-copy-source-range": "bytes=2-4"}
+    answer = call("PUT", f"/open/big?partNumber=1&uploadId={upload}", headers=source)
+    assert answer.texts("ETag") == [f'"{hashlib.md5(b"234").hexdigest()}"']
+
+
+def test_an_upload_can_be_aborted(call: Client) -> None:
+    upload = call("POST", "/open/big?uploads").xml.findtext("UploadId")
+    assert call("DELETE", f"/open/big?uploadId={upload}").status == 204
+    assert call("PUT", f"/open/big?partNumber=1&uploadId={upload}", b"x").code == "NoSuchUpload"
+
+
+def test_an_unknown_part_is_refused(call: Client) -> None:
+    upload = call("POST", "/open/big?uploads").xml.findtext("UploadId")
+    body = b"<C><Part><PartNumber>1</PartNumber><ETag>x</ETag></Part></C>"
+    assert call("POST", f"/open/big?uploadId={upload}", body).code == "InvalidPart"
+
+
+# --- signatures -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.cloudflare("docs.aws.amazon.com, sig-v4-header-based-auth, the example of GET Object")
+def test_the_example_of_the_documentation() -> None:
+    empty = hashlib.sha256(b"").hexdigest()
+    headers = {
+        "host": "examplebucket.s3.amazonaws.com",
+        "range": "bytes=0-9",
+        "x-amz-content-sha256": empty,
+        "x-amz-date": "20130524T000000Z",
+    }
+    made = signature(
+        "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+        "GET",
+        "/test.txt",
+        [],
+        headers,
+        empty,
+        "20130524T000000Z",
+        "20130524/us-east-1/s3/aws4_request",
+    )
+    assert made == "f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41"
+
+
+def test_a_signed_request_is_let_in(call: Client) -> None:
+    assert call.signed("PUT", "/shut/a", b"hello").status == 200
+    assert call.signed("GET", "/shut/a?response-content-type=a%2Fb&x=").body == b"hello"
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "code"),
+    [
+        ({"secret": "wrong"}, 403, "SignatureDoesNotMatch"),
+        ({"key": "wrong"}, 401, "Unauthorized"),
+        ({"date": "20231114T215819Z"}, 403, "RequestTimeTooSkewed"),
+        ({"date": "yesterday"}, 400, "InvalidArgument"),
+        ({"sent": "other"}, 400, "XAmzContentSHA256Mismatch"),
+    ],
+)
+def test_another_signature_is_not(call: Client, changes: dict[str, str], status: int, code: str) -> None:
+    answer = call.signed("PUT", "/shut/a", b"hello", **changes)
+    assert (answer.status, answer.code) == (status, code)
+
+
+@pytest.mark.parametrize(
+    ("header", "code"),
+    [
+        (None, "InvalidArgument"),
+        ("Basic eDp5", "InvalidRequest"),
+        (f"{ALGORITHM} Credential=key/{SCOPE}", "InvalidArgument"),
+        (f"{ALGORITHM} Credential=key, SignedHeaders=host, Signature=0", "InvalidArgument"),
+        (f"{ALGORITHM} Credential=key/2/auto/ec2/aws4_request, SignedHeaders=host, Signature=0", "InvalidArgument"),
+    ],
+)
+def test_a_malformed_authorization_is_named(call: Client, header: str | None, code: str) -> None:
+    headers = {"x-amz-date": DATE, "x-amz-content-sha256": "UNSIGNED-PAYLOAD"}
+    if header is not None:
+        headers["authorization"] = header
+    assert call("GET", "/shut/a", headers=headers).code == code
+
+
+def presigned(path: str, expires: int = 60, date: str = DATE) -> str:
+    query = {
+        "X-Amz-Algorithm": ALGORITHM,
+        "X-Amz-Credential": f"key/{SCOPE}",
+        "X-Amz-Date": date,
+        "X-Amz-Expires": str(expires),
+        "X-Amz-SignedHeaders": "host",
+    }
+    headers = {"host": "localhost:8787"}
+    made = signature("secret", "GET", S3_PREFIX + path, list(query.items()), headers, "UNSIGNED-PAYLOAD", date, SCOPE)
+    return f"{path}?{urlencode({**query, 'X-Amz-Signature': made})}"
+
+
+def test_a_presigned_url_opens_until_it_expires(call: Client, room: R2) -> None:
+    call.signed("PUT", "/shut/a", b"hello")
+    url = presigned("/shut/a")
+    assert call("GET", url).body == b"hello"
+    assert call("GET", url.replace("/shut/a", "/shut/b")).code == "SignatureDoesNotMatch"
+    assert call("GET", presigned("/shut/a", date="20231114T221200Z")).code == "ExpiredRequest"
+    assert call("GET", presigned("/shut/a", expires=604_801)).code == "InvalidArgument"
+
+
+# --- the public path --------------------------------------------------------------------------------------------------
+
+
+def test_the_public_path_needs_no_signature(call: Client) -> None:
+    call.signed("PUT", "/shut/a", b"0123456789")
+    answer = call("GET", "/shut/a", headers={"range": "bytes=2-4"}, prefix=PUBLIC_PREFIX)
+    assert (answer.status, answer.body, answer.headers["access-control-allow-origin"]) == (206, b"234", "*")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [("GET", "/open/none", 404), ("GET", "/none/a", 404), ("GET", "/open", 404), ("PUT", "/open/a", 401)],
+)
+def test_what_the_public_path_refuses(call: Client, method: str, path: str, status: int) -> None:
+    assert call(method, path, prefix=PUBLIC_PREFIX).status == status
+
+
+def test_credentials_need_both_parts(tmp_path: Path) -> None:
+    from tests.support.rooms import faults
+
+    section = {"binding": "B", "local_dev": {"experimental_s3_credentials": {"accessKeyId": "key"}}}
+    found = faults(R2, Bench(tmp_path).config({"r2_buckets": [section]})).faults
+    assert found[0].startswith("r2_buckets[0].local_dev.experimental_s3_credentials: bindings should have")
