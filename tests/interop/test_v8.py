@@ -41,6 +41,21 @@ RECORDED: list[tuple[Any, str]] = [
 ]
 
 
+# What workerd 1.20260426.1 wrote for values that only JavaScript can make, and what they are here.
+OF_JAVASCRIPT: list[tuple[str, Any]] = [
+    ("ff0f5a2100000000000000004000000000000000", (int, -(2**70))),
+    ("ff0f41036e00000000000014407322017379240003", [(int, 5), "s", (bool, True)]),
+    ("ff0f4203010203563f010200", ("DataView", b"\x02\x03")),
+    ("ff0f42030102035642010200", ("Uint8Array", b"\x02\x03")),
+    ("ff0f3b22016149026f22016f49027b01410149042400013a04", ("Map", [("a", (int, 1)), ({"o": (int, 1)}, [(int, 2)])])),
+    ("ff0f6f4912220163491422016122016249047b03", {"9": "c", "10": "a", "b": (int, 2)}),
+    ("ff0f522203612e6203", {"source": "a.b", "flags": "gi"}),
+    ("ff0f41026f22016b49027b015e01240002", [{"k": (int, 1)}, {"k": (int, 1)}]),
+    ("ff0f610649004902490a220178400206", [(int, 1), None, None, None, None, "x"]),
+    ("ff0f6f2201755f22016e307b02", {"u": None, "n": jsnull}),
+]
+
+
 def plain(value: Any) -> Any:
     """A value that `==` can compare."""
     if isinstance(value, JsObject):
@@ -64,6 +79,18 @@ def test_bytes_are_those_of_the_runtime(value: Any, recorded: str) -> None:
     data = bytes.fromhex(recorded)
     assert v8.dumps(value) == data
     assert plain(v8.loads(data)) == plain(value)
+
+
+@pytest.mark.cloudflare("workerd 1.20260426.1, through miniflare")
+@pytest.mark.parametrize(("data", "value"), OF_JAVASCRIPT, ids=[data[4:16] for data, _ in OF_JAVASCRIPT])
+def test_values_that_only_javascript_makes_are_read(data: str, value: Any) -> None:
+    assert plain(v8.loads(bytes.fromhex(data))) == value
+
+
+@pytest.mark.cloudflare("workerd 1.20260426.1, through miniflare")
+def test_an_error_that_the_runtime_wrote_is_read() -> None:
+    back = v8.loads(bytes.fromhex("ff0f5c0a022204626f6f6d6f2205737461636b220f547970654572726f723a20626f6f6d7b01"))
+    assert (back.name, back.message, back.stack) == ("TypeError", "boom", "TypeError: boom")
 
 
 def test_a_whole_float_is_written_as_a_small_integer() -> None:
@@ -165,7 +192,20 @@ def test_a_python_object_cannot_be_cloned() -> None:
         v8.dumps(JsDoubleProxy.make(object()))
 
 
-@pytest.mark.parametrize("data", ["ff0f", "ff0f 22 05 61", "ff0f 5e 01", "ff0f 7e", "ff0f 56", "ff0f 41 ffffffff0f"])
+BROKEN = [
+    "ff0f",
+    "ff0f 22 05 61",
+    "ff0f 5e 01",
+    "ff0f 7e",
+    "ff0f 56",
+    "ff0f 41 ffffffff0f",
+    "ff0f 61 ffffffff07 40 00 ffffffff07",  # two thousand million holes
+    "ff0f 41 02 52 22 01 61 00 61 ffffffff07 40 00 ffffffff07 24 00 02",  # the same behind a regular expression
+    "ff0f 41 02 52 22 01 61 00 44 ffffffffffffef7f 24 00 02",  # a date beyond all dates behind one
+]
+
+
+@pytest.mark.parametrize("data", BROKEN)
 def test_broken_data_is_a_data_clone_error(data: str) -> None:
     with pytest.raises(JsException, match="Unable to deserialize cloned data"):
         v8.loads(bytes.fromhex(data))

@@ -18,7 +18,7 @@ from pyflare.interop.buffers import ArrayBuffer, BufferView, DataView
 from pyflare.interop.clone import refuse
 from pyflare.interop.containers import JsArray, JsMap, JsSet, number_text
 from pyflare.interop.dates import JsDate
-from pyflare.interop.errors import JsException, dom_exception
+from pyflare.interop.errors import JsException
 from pyflare.interop.proxy import JsNull, JsObject, jsnull
 
 VERSION = 15
@@ -27,7 +27,6 @@ HEADERLESS_VERSION = 13
 
 MAX_SAFE = 2**53 - 1
 SMALL_MIN, SMALL_MAX = -(2**30), 2**30 - 1  # what V8 keeps as a small integer, and writes as one
-MAX_HOLES = 1_000_000  # a sparse array that claims to be longer is refused
 
 NATIVE_ERROR = 10  # workerd's tag of an Error among host objects
 ERROR_NAMES = (
@@ -68,7 +67,7 @@ def loads(data: bytes) -> Any:
     except v8_rare.Rare:
         return v8_rare.loads(data)
     except (IndexError, KeyError, ValueError, TypeError, OverflowError, struct.error) as fault:
-        raise dom_exception("Unable to deserialize cloned data.", "DataCloneError") from fault
+        raise v8_rare.unreadable() from fault
 
 
 class _Writer:
@@ -411,7 +410,7 @@ class _Reader:
 
     def sparse(self) -> JsArray:
         length = self.varint()
-        if length > MAX_HOLES:
+        if length > v8_rare.MAX_HOLES:
             raise ValueError("a sparse array is too long")
         made: JsArray = self.begun(JsArray.make([None] * length))
         while not self.ended_by(0x40):

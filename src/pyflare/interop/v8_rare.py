@@ -15,6 +15,7 @@ from pyflare.interop.errors import JsException, dom_exception
 from pyflare.interop.proxy import JsObject, jsnull
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+MAX_HOLES = 1_000_000  # a sparse array that claims to be longer is refused
 
 
 class Rare(Exception):
@@ -30,9 +31,13 @@ def loads(data: bytes) -> Any:
         data = b"\xff\x0d" + data
     try:
         read = v8serialize.loads(data, nodejs=False, js_error_builder=JSErrorData.builder, default_timezone=dt.UTC)
-    except (v8serialize.V8SerializeError, IndexError, KeyError, ValueError, TypeError, OverflowError) as fault:
-        raise dom_exception("Unable to deserialize cloned data.", "DataCloneError") from fault
-    return _Translation().value(read)
+        return _Translation().value(read)
+    except Exception as fault:  # for broken data the package raises whatever it stumbled over
+        raise unreadable() from fault
+
+
+def unreadable() -> JsException:
+    return dom_exception("Unable to deserialize cloned data.", "DataCloneError")
 
 
 class _Translation:
@@ -67,6 +72,8 @@ class _Translation:
     def object(self, value: Any) -> None:
         types = self.types
         if isinstance(value, types.JSArray):
+            if len(value.array) > MAX_HOLES:
+                raise unreadable()
             made = self.remember(value, JsArray.make([]))
             made._items.extend(self.value(item) for item in value.array)
         elif isinstance(value, types.JSObject):
@@ -100,7 +107,7 @@ class _Translation:
         elif isinstance(value, (types.JSTypedArray, types.JSDataView)):
             self.view(value)
         else:
-            raise dom_exception("Unable to deserialize cloned data.", "DataCloneError")
+            raise unreadable()
 
     def view(self, value: Any) -> None:
         from pyflare.interop.v8 import VIEW_CLASSES  # noqa: PLC0415  (the two modules call each other)
