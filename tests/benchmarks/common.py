@@ -92,11 +92,19 @@ class Running:
         return total / 1024
 
 
+def environment() -> dict[str, str]:
+    """Servers have their bytecode, as installed packages do; it is kept out of the source tree."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return kept | {"PYTHONPYCACHEPREFIX": str(Path(tempfile.gettempdir()) / "pyflare-benchmarks")}
+
+
 @contextlib.contextmanager
 def server(name: str, command: Sequence[str], port: int, cwd: Path, path: str = "/") -> Iterator[Running]:
     """Start a server pinned to one core, with its output in a file, and wait for its first answer."""
     with tempfile.NamedTemporaryFile(suffix=f"-{name}.log") as log:
-        process = subprocess.Popen(pinned(command, SERVER_CORE), cwd=cwd, stdout=log, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            pinned(command, SERVER_CORE), cwd=cwd, env=environment(), stdout=log, stderr=subprocess.STDOUT
+        )
         try:
             wait_for_answer(port, path, process)
             yield Running(name, port, process)

@@ -38,6 +38,9 @@ class Connection(asyncio.Protocol):
     def idle(self) -> bool:
         return False
 
+    def flush(self) -> None:
+        """Write what waits; see `Hub.flush_soon`."""
+
     def end(self, code: int, reason: str) -> None:
         """The server goes away; a WebSocket says so with a close frame."""
 
@@ -53,6 +56,7 @@ class Hub:
         self.closing = False  # answers say "connection: close"
         self.expired = False  # what still runs is answered 503
         self._clock = clock
+        self._unflushed: list[Connection] = []
         self._date, self._date_until = "", -1.0
         self._naming: asyncio.TimerHandle | None = None
         self._take: Callable[[int], None] | None = None
@@ -70,6 +74,17 @@ class Hub:
         self.running.discard(exchange)
         if self._rest is not None and not self.running:
             self._rest.set()
+
+    def flush_soon(self, connection: Connection) -> None:
+        """Call `connection.flush` when the loop turns."""
+        self._unflushed.append(connection)
+        if len(self._unflushed) == 1:
+            self.loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        unflushed, self._unflushed = self._unflushed, []
+        for connection in unflushed:
+            connection.flush()
 
     def date_line(self, moment: float) -> str:
         """The date header, made anew twice a second; `moment` is of the loop's clock."""

@@ -68,6 +68,7 @@ class SocketProtocol(Connection):
         self._sent_close = False
         self._got_close = False
         self._timer: asyncio.TimerHandle | None = None
+        self._out: list[bytes] = []  # frames that leave together when the loop turns
         self.connection_made(transport)
         channel.attach(self)
 
@@ -96,39 +97,58 @@ class SocketProtocol(Connection):
 
     def _control(self, opcode: int, payload: bytes) -> None:
         if opcode == PING:
-            self.transport.write(frame(PONG, payload))
+            self._write(frame(PONG, payload))
         elif opcode == CLOSE:
             code, reason = parse_close(payload)
             self._got_close = True
             self._channel.close(code, reason)
             if self._sent_close:
-                self.transport.close()
+                self._leave()
 
     def _fail(self, code: int, reason: str) -> None:
         """The client broke the protocol: say so and go; for the worker the connection is lost."""
         if not self._sent_close:
             self._sent_close = True
-            self.transport.write(close_frame(code, reason))
+            self._write(close_frame(code, reason))
         self._got_close = True
         self._channel.drop()
+        self._leave()
+
+    # --- to the client ----------------------------------------------------------------------------------------------
+
+    def _write(self, data: bytes) -> None:
+        """In a busy room a socket gets many frames a turn; a system call for each would be most of the cost."""
+        self._out.append(data)
+        if len(self._out) == 1:
+            self.hub.flush_soon(self)
+
+    def flush(self) -> None:
+        if self._out and not self.transport.is_closing():
+            data = self._out[0] if len(self._out) == 1 else b"".join(self._out)
+            self._out.clear()
+            self.transport.write(data)
+
+    def _leave(self) -> None:
+        self.flush()
         self.transport.close()
 
     # --- from the worker --------------------------------------------------------------------------------------------
 
     def on_message(self, data: str | bytes) -> None:
         if not self._sent_close:
-            self.transport.write(self._cache.frame(data))
+            self._write(self._cache.frame(data))
 
     def on_close(self, code: int, reason: str, was_clean: bool) -> None:
         if code == ABNORMAL:
+            self.flush()
             self.transport.abort()
             return
         if self._sent_close:
             return
         self._sent_close = True
-        self.transport.write(close_frame(code, reason))
+        self._write(close_frame(code, reason))
         if self._got_close:
-            self.transport.close()
+            self._leave()
         else:
             self._timer = self.hub.loop.call_later(CLOSE_TIMEOUT_S, self.transport.abort)
 
