@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import v8serialize
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from v8serialize import JSRegExpFlag
 from v8serialize.jstypes import JSErrorData, JSObject, JSRegExp
@@ -233,11 +233,13 @@ values = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(values)
 def test_every_value_comes_back_as_it_was(value: Any) -> None:
     assert plain(v8.loads(v8.dumps(value))) == plain(value)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=40))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     try:

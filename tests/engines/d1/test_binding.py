@@ -266,7 +266,7 @@ def expected(value: Any) -> Any:
     return value
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(cells, min_size=1, max_size=4))
 def test_every_value_comes_back_as_json_would_bring_it(db: Any, values: list[Any]) -> None:
     marks = ", ".join("?" * len(values))

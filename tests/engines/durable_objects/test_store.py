@@ -7,7 +7,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyflare.engines.durable_objects.kv import after_prefix, range_of
@@ -240,6 +240,7 @@ def test_a_file_of_the_runtime_is_read(tmp_path: Path) -> None:
 keys = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
 
 
+@settings(deadline=None)
 @given(st.dictionaries(keys, st.binary(max_size=3)), keys, keys, keys, st.booleans(), st.none() | st.integers(1, 5))
 def test_list_is_a_sorted_dict(
     pairs: dict[str, bytes], start: str, end: str, prefix: str, reverse: bool, limit: int | None
@@ -272,6 +273,7 @@ class Model:
 MODEL = Model()
 
 
+@settings(deadline=None)
 @given(keys, keys)
 def test_what_begins_with_a_prefix_sorts_before_what_follows_it(prefix: str, rest: str) -> None:
     beyond = after_prefix(prefix)
