@@ -15,6 +15,8 @@ from pyflare.interop import scope
 from pyflare.interop.convert import to_js
 from pyflare.interop.errors import JsException
 
+NOTHING: dict[str, Any] = {}  # `NOTHING["x"]` raises in a lambda
+
 
 def run(work: Callable[[], Awaitable[Any]]) -> Any:
     return asyncio.run(_await(work))
@@ -85,9 +87,7 @@ def inside_worker(
     without: Collection[str] = (), gate: Gate | None = None, console: list[tuple[str, str]] | None = None
 ) -> Iterator[scope.Scope]:
     """As code of a worker whose compatibility flags are all on but `without`."""
-    worker = SimpleNamespace(
-        name="shop", compat=SimpleNamespace(enabled=lambda flag: flag not in without), portal=None
-    )
+    worker = SimpleNamespace(name="shop", compat=SimpleNamespace(enabled=lambda flag: flag not in without), portal=None)
     if console is not None:
         worker.on_console = lambda level, text: console.append((level, text))
     running = scope.Scope(worker, FakeClock(), lambda work: None, gate)

@@ -56,7 +56,7 @@ def test_a_template_is_filled() -> None:
 def test_lines_go_to_the_worker_with_their_level() -> None:
     lines: list[tuple[str, str]] = []
     with inside_worker(console=lines):
-        console = Console.make()
+        console: Any = Console.make()
         assert [console.log("a", 1), console.warn("b"), console.error("c"), console.debug("d")] == [None] * 4
     assert lines == [("log", "a 1"), ("warn", "b"), ("error", "c"), ("debug", "d")]
 

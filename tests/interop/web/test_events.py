@@ -5,7 +5,7 @@ import pytest
 from pyflare.interop.convert import create_proxy
 from pyflare.interop.web.abort import AbortController, AbortSignal
 from pyflare.interop.web.event_target import CustomEvent, Event, EventTarget
-from tests.support.web import Bag, inside_worker, js, run, thrown
+from tests.support.web import NOTHING, Bag, inside_worker, js, run, thrown
 
 
 def test_a_listener_hears_until_it_is_removed() -> None:
@@ -70,7 +70,7 @@ def test_immediate_stop_keeps_the_event_from_later_listeners() -> None:
 
 def test_an_exception_of_a_listener_is_raised_by_dispatch() -> None:
     target = EventTarget.new()
-    target.addEventListener("a", lambda event: {}["x"])
+    target.addEventListener("a", lambda event: NOTHING["x"])
     with pytest.raises(KeyError):
         target.dispatchEvent(Event.new("a"))
 

@@ -101,7 +101,7 @@ def test_a_posted_request_without_body_may_be_read_again() -> None:
 
 
 def redirected(method: str, status: int, location: str = "/next", **rest: object) -> Request:
-    request = Request.new(URL, method=method, **({"body": "x"} if method == "POST" else {}), **rest)
+    request: Request = Request.new(URL, method=method, **({"body": "x"} if method == "POST" else {}), **rest)
     if request._body is not None:
         request._body.take()
     answer = Response.make(status, None, Headers.make([("location", location)]))

@@ -168,7 +168,7 @@ def test_both_branches_of_a_tee_get_everything() -> None:
 
 def test_a_byob_reader_fills_views() -> None:
     async def main() -> list[object]:
-        reader = ReadableStream.of_bytes(b"hello").getReader(mode="byob")
+        reader = ReadableStream.of_bytes(b"hello").getReader(js({"mode": "byob"}))
         reads = [await reader.read(js(bytes(size))) for size in (2, 10, 10)]
         return [(read.value.to_bytes(), read.done) for read in reads]
 
@@ -253,7 +253,8 @@ def test_pipe_to_stops_at_a_signal() -> None:
 
 def test_a_write_settles_when_its_chunk_was_taken() -> None:
     async def main() -> list[object]:
-        pipe, log = TransformStream.new(), []
+        pipe = TransformStream.new()
+        log: list[object] = []
         writer, reader = pipe.writable.getWriter(), pipe.readable.getReader()
 
         async def feed() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 from pyflare.interop.convert import create_once_callable
 from pyflare.interop.web.abort import AbortSignal
 from pyflare.interop.web.timers import Timers, queueMicrotask, scheduler
-from tests.support.web import inside_worker, rejection, run, thrown
+from tests.support.web import NOTHING, inside_worker, js, rejection, run, thrown
 
 
 def heard(use: Callable[[Timers, Callable[[str], None], asyncio.Event], Any]) -> list[str]:
@@ -23,7 +23,8 @@ def heard(use: Callable[[Timers, Callable[[str], None], asyncio.Event], Any]) ->
 
 def test_timeouts_fire_in_the_order_of_their_delays() -> None:
     def use(timers: Timers, say: Callable[[str], None], done: asyncio.Event) -> None:
-        timers.set_timeout(create_once_callable(lambda: (say("late"), done.set())), 8)
+        timers.set_timeout(create_once_callable(lambda: say("late")), 8)
+        timers.set_timeout(done.set, 9)
         timers.set_timeout(create_once_callable(lambda: say("soon")), 1)
 
     assert heard(use) == ["soon", "late"]
@@ -80,7 +81,7 @@ def test_an_exception_in_a_timer_is_reported_and_ends_nothing() -> None:
         done = asyncio.Event()
         with inside_worker(console=lines):
             timers = Timers.make()
-            timers.set_timeout(lambda: {}["missing"], 0)
+            timers.set_timeout(lambda: NOTHING["missing"], 0)
             timers.set_timeout(done.set, 2)
             await asyncio.wait_for(done.wait(), 5)
 
@@ -130,6 +131,6 @@ def test_the_scheduler_waits() -> None:
 
 def test_the_scheduler_stops_waiting_at_a_signal() -> None:
     async def main() -> str:
-        return await rejection(scheduler.wait(60_000, signal=AbortSignal.abort()))
+        return await rejection(scheduler.wait(60_000, js({"signal": AbortSignal.abort()})))
 
     assert run(main) == "AbortError: The operation was aborted"
