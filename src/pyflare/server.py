@@ -23,6 +23,7 @@ from pyflare.engines.base import BindingRow, Engine, EngineContext
 from pyflare.errors import ConfigError
 from pyflare.interop.json import from_plain
 from pyflare.interop.proxy import JsObject
+from pyflare.interop.web import outbound
 from pyflare.interop.web.request import Request
 from pyflare.interop.web.response import Response
 from pyflare.log import Log
@@ -118,6 +119,7 @@ class Server:
             task.cancel()
         if pending:
             await asyncio.wait(pending, timeout=GRACE_SECONDS)
+        await outbound.close()
         for engine in self.engines.values():
             engine.close()
 

@@ -36,8 +36,9 @@ _PLACES = {
     "web.response": ("Response",),
     "web.streams": (
         "ByteLengthQueuingStrategy", "CompressionStream", "CountQueuingStrategy", "DecompressionStream",
-        "FixedLengthStream", "IdentityTransformStream", "ReadableStream", "ReadableStreamDefaultReader",
-        "TextDecoderStream", "TextEncoderStream", "TransformStream", "WritableStream", "WritableStreamDefaultWriter",
+        "FixedLengthStream", "IdentityTransformStream", "ReadableStream", "ReadableStreamBYOBReader",
+        "ReadableStreamDefaultReader", "TextDecoderStream", "TextEncoderStream", "TransformStream", "WritableStream",
+        "WritableStreamDefaultWriter",
     ),
     "web.text": (
         "TextDecoder", "TextEncoder", "atob", "btoa", "decodeURI", "decodeURIComponent", "encodeURI",

@@ -147,9 +147,24 @@ def queueMicrotask(callback: Any = None) -> None:
 
 
 _timers: Timers = Timers.make()
-setTimeout, setInterval = _timers.set_timeout, _timers.set_interval
-clearTimeout = clearInterval = _timers.clear
 scheduler: Scheduler = Scheduler.make()
+
+
+def setTimeout(callback: Any = None, delay: Any = None, *args: Any) -> int:
+    return _timers.set_timeout(callback, delay, *args)
+
+
+def setInterval(callback: Any = None, delay: Any = None, *args: Any) -> int:
+    return _timers.set_interval(callback, delay, *args)
+
+
+def clearTimeout(number: Any = None) -> None:
+    _timers.clear(number)
+
+
+def clearInterval(number: Any = None) -> None:
+    _timers.clear(number)
+
 
 __all__ = [
     "Scheduler", "Timers", "after", "check_not_global", "clearInterval", "clearTimeout", "pause", "queueMicrotask",
