@@ -120,14 +120,15 @@ class Facts:
 class Guard:
     """The authorizer of one connection."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, enforce_limits: bool = True) -> None:
         self.user = False  # whether what is prepared now comes from user code
         self.facts: Facts | None = None  # of the statement that is being prepared
         self.refusal: str | None = None  # what to say instead of SQLite's "not authorized"
         self.takes_notes = True
         self._verdicts: dict[tuple[int, str | None, str | None, str | None], bool] = {}
-        for limit, value in LIMITS.items():
-            connection.limit(limit, value)
+        if enforce_limits:
+            for limit, value in LIMITS.items():
+                connection.limit(limit, value)
         connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
         connection.authorizer = self._authorize
 

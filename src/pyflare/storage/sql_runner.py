@@ -79,8 +79,9 @@ class Runner:
         connection: apsw.Connection,
         on_write: Callable[[], None],
         overtime: Callable[[], bool] | None = None,
+        enforce_limits: bool = True,
     ) -> None:
-        self.guard = Guard(connection)
+        self.guard = Guard(connection, enforce_limits)
         if overtime is not None:
             connection.set_progress_handler(overtime, PROGRESS_STEPS)
         self._connection = connection

@@ -233,6 +233,15 @@ def test_data_survives_a_restart(tmp_path: Path) -> None:
     room.close()
 
 
+def test_limits_can_be_lifted(tmp_path: Path, db: Any) -> None:
+    marks = ", ".join("?" * 101)
+    assert "too many SQL variables" in refusal(db.prepare(f"SELECT {marks}").bind(*range(101)).raw())
+    room = Bench(tmp_path).open(D1, SECTIONS, tool={"limits": "warn"})
+    lifted = room.bindings("w")["DB"]
+    assert len(settle(lifted.prepare(f"SELECT {marks}").bind(*range(101)).raw())[0]) == 101
+    room.close()
+
+
 def test_the_panel_shows_tables_and_runs_sql(room: D1, db: Any) -> None:
     settle(db.exec("CREATE TABLE t (a)\nINSERT INTO t VALUES (x'ff')"))
     panel = room.panel()

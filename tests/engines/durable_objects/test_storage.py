@@ -212,6 +212,12 @@ def test_a_class_of_new_classes_has_the_older_limits(legacy: Any, storage: Any) 
     assert storage.get(many).result().size == 0
 
 
+def test_limits_can_be_lifted(tmp_path: Path) -> None:
+    owner = Owner(ObjectStore(tmp_path / "lifted.sqlite", sqlite=False, enforce_limits=False))
+    storage = DurableObjectStorage.make(owner.store, owner)
+    assert storage.put("k" * 2049, "x" * 3_000_000).result() is None
+
+
 # --- all of it, the alarm, bookmarks ----------------------------------------------------------------------------------
 
 
@@ -310,9 +316,7 @@ def test_a_transaction_cannot_be_used_after_its_end(storage: Any) -> None:
         await storage.transaction(kept.append)
         return await kept[0].put("key", 1)
 
-    with pytest.raises(
-        JsException, match=r"^Error: Cannot call put\(\) on transaction that has already committed: "
-    ):
+    with pytest.raises(JsException, match=r"^Error: Cannot call put\(\) on transaction that has already committed: "):
         asyncio.run(main())
 
 

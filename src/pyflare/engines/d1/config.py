@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyflare.config.diagnostics import Diagnostics
-from pyflare.config.entries import entries
+from pyflare.config.entries import enforces_limits, entries
 from pyflare.config.model import WorkerConfig
 
 MAX_QUERY_SECONDS = 30.0  # d1/platform/limits, "Maximum SQL query duration"
@@ -41,6 +41,7 @@ class D1Binding:
 @dataclass(frozen=True)
 class D1Config:
     bindings: Sequence[D1Binding] = ()
+    enforce_limits: bool = True
 
     def find(self, name: str) -> D1Binding | None:
         """The database of this name, or bound under it."""
@@ -49,7 +50,7 @@ class D1Config:
 
 def parse(config: WorkerConfig, diagnostics: Diagnostics) -> D1Config:
     found = entries(config, "d1_databases", diagnostics, required={"binding": str}, optional=OPTIONAL)
-    return D1Config([_binding(entry) for _, entry in found])
+    return D1Config([_binding(entry) for _, entry in found], enforces_limits(config))
 
 
 def _binding(entry: dict[str, str]) -> D1Binding:

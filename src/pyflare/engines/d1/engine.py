@@ -26,12 +26,13 @@ class D1:
         self._ctx = ctx
         self._stores: dict[str, D1Store] = {}
 
-    def store(self, database: str) -> D1Store:
+    def store(self, database: str, enforce_limits: bool = True) -> D1Store:
         """The file of a database id, whether or not a worker is bound to it."""
         store = self._stores.get(database)
         if store is None:
             layout = self._ctx.storage
-            store = self._stores[database] = D1Store(path_of(layout, database), layout.durability)
+            store = D1Store(path_of(layout, database), layout.durability, enforce_limits=enforce_limits)
+            self._stores[database] = store
         return store
 
     @property
@@ -52,8 +53,10 @@ class D1:
         return self._configs[worker].bindings
 
     def bindings(self, worker: str) -> Mapping[str, Any]:
+        config = self._configs[worker]
         return {
-            binding.name: D1Database.make(self.store(binding.database)) for binding in self._configs[worker].bindings
+            binding.name: D1Database.make(self.store(binding.database, config.enforce_limits))
+            for binding in config.bindings
         }
 
     def rows(self, worker: str) -> Sequence[BindingRow]:

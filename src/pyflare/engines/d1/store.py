@@ -79,8 +79,15 @@ def path_of(layout: Layout, database: str) -> Path:
 class D1Store:
     """Opened when it is first used."""
 
-    def __init__(self, path: Path, durability: str = "normal", seconds: float = MAX_QUERY_SECONDS) -> None:
+    def __init__(
+        self,
+        path: Path,
+        durability: str = "normal",
+        seconds: float = MAX_QUERY_SECONDS,
+        enforce_limits: bool = True,
+    ) -> None:
         self.path = path
+        self._enforce_limits = enforce_limits
         self._durability, self._seconds = durability, seconds
         self._database: Database | None = None
         self._runner: Runner | None = None
@@ -95,10 +102,11 @@ class D1Store:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             database = Database(self.path, durability=self._durability)
             database.execute("PRAGMA foreign_keys = ON")
-            database.execute(f"PRAGMA max_page_count = {MAX_DATABASE_BYTES // PAGE_BYTES}")
+            if self._enforce_limits:
+                database.execute(f"PRAGMA max_page_count = {MAX_DATABASE_BYTES // PAGE_BYTES}")
             database.raw.set_busy_timeout(0)
             self._database = database
-            self._runner = Runner(database.raw, _nothing, self._overtime)
+            self._runner = Runner(database.raw, _nothing, self._overtime, self._enforce_limits)
         return self._database
 
     def close(self) -> None:
@@ -111,7 +119,7 @@ class D1Store:
         return pages * PAGE_BYTES
 
     def _overtime(self) -> bool:
-        return monotonic() > self._deadline
+        return self._enforce_limits and monotonic() > self._deadline
 
     # --- requests -------------------------------------------------------------------------------------------------
 

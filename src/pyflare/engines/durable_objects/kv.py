@@ -82,7 +82,7 @@ def put(store: ObjectStore, key: str, value: Any) -> None:
 
 def write(store: ObjectStore, key: str, data: bytes) -> None:
     """Store one serialized value."""
-    if not store.sqlite:
+    if store.enforce_limits and not store.sqlite:
         check(key, data)
     try:
         store.put(key, data)
@@ -102,7 +102,7 @@ def check(key: str, data: bytes) -> None:
 
 
 def check_count(store: ObjectStore, count: int, what: str = "keys") -> None:
-    if store.sqlite or count <= MAX_KEYS:
+    if store.sqlite or not store.enforce_limits or count <= MAX_KEYS:
         return
     if what == "keys":
         raise range_error(f"Maximum number of keys is {MAX_KEYS}.")

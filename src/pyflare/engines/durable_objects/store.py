@@ -56,10 +56,12 @@ class ObjectStore:
         sqlite: bool = True,
         durability: str = "normal",
         max_bytes: int = MAX_OBJECT_BYTES,
+        enforce_limits: bool = True,
     ) -> None:
         self.path = path
         self.sqlite = sqlite  # a class of `new_sqlite_classes`: `storage.sql` and `storage.kv` are open to it
         self.on_dirty: Callable[[], None] = _nobody
+        self.enforce_limits = enforce_limits
         self._durability, self._max_bytes = durability, max_bytes
         self._database: Database | None = None
         self._runner: Runner | None = None
@@ -80,8 +82,9 @@ class ObjectStore:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         database = self._database = Database(self.path, durability=self._durability)
         database.execute("PRAGMA foreign_keys = ON")
-        database.execute(f"PRAGMA max_page_count = {max(self._max_bytes // PAGE_BYTES, 1)}")
-        self._runner = Runner(database.raw, self.dirty)
+        if self.enforce_limits:
+            database.execute(f"PRAGMA max_page_count = {max(self._max_bytes // PAGE_BYTES, 1)}")
+        self._runner = Runner(database.raw, self.dirty, enforce_limits=self.enforce_limits)
         self._look(database)
         return database
 
