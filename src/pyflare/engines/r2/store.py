@@ -58,7 +58,12 @@ IN_PROGRESS, COMPLETED, ABORTED = 0, 1, 2
 
 COLUMNS = "key, blob_id, version, size, etag, uploaded, checksums, http_metadata, custom_metadata"
 GET = f"SELECT {COLUMNS} FROM _mf_objects WHERE key = ?"
-PUT = f"INSERT OR REPLACE INTO _mf_objects ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+PUT = f"""
+INSERT INTO _mf_objects ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE
+SET blob_id = excluded.blob_id, version = excluded.version, size = excluded.size, etag = excluded.etag,
+    uploaded = excluded.uploaded, checksums = excluded.checksums, http_metadata = excluded.http_metadata,
+    custom_metadata = excluded.custom_metadata
+"""
 DELETE = "DELETE FROM _mf_objects WHERE key = ? RETURNING blob_id"
 LIST = f"""
 SELECT {COLUMNS} FROM _mf_objects
