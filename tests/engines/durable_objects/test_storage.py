@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from pyflare.engines.durable_objects.storage import DurableObjectStorage
@@ -366,3 +367,16 @@ def test_a_synchronous_transaction_raises_what_its_body_raised(storage: Any) -> 
 def test_an_array_as_key_is_several_keys(storage: Any) -> None:
     assert isinstance(to_js(["a"]), JsArray)
     assert plain(storage.get(["a"])) == {}
+
+
+def test_a_file_that_another_process_holds_is_an_error_of_javascript(storage: Any, owner: Owner) -> None:
+    storage.put("a", 1)
+    owner.store.commit()
+    owner.store.runner.run("SELECT 1")
+    other = apsw.Connection(str(owner.store.path))
+    other.execute("BEGIN IMMEDIATE")
+    owner.store.busy_timeout(0)
+    for refused in (storage.put("a", 2), storage.delete("a"), storage.setAlarm(1893456000123)):
+        assert refusal(refused) == "Error: database is locked: SQLITE_BUSY"
+    other.execute("COMMIT")
+    assert storage.delete("a").result() is True

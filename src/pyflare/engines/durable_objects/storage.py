@@ -52,6 +52,18 @@ COMMITTED = "on transaction that has already committed: did you move `txn` outsi
 NESTED_ROLLBACK = "Cannot roll back an outer transaction while a nested transaction is still running."
 
 
+def done(call: Callable[..., Any], *args: Any) -> JsPromise:
+    """A promise of `call(*args)`, which is over when this returns; what SQLite refuses is an error of JavaScript."""
+    return inside(_tried, call, args)
+
+
+def _tried(call: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    try:
+        return call(*args)
+    except SqlError as fault:
+        raise error(fault.message) from None
+
+
 class Operations(JsProxy):
     """What `ctx.storage` and the `txn` of a transaction have in common. `owner` is the living instance of the object:
     `get_alarm()` and `set_alarm(ms | None)` deal with its alarm."""
@@ -72,7 +84,7 @@ class Operations(JsProxy):
 
     @options
     def get(self, key: Any = None, _options: Any = None) -> JsPromise:
-        return inside(self._get_many if isinstance(key, (JsArray, list)) else self._get, key)
+        return done(self._get_many if isinstance(key, (JsArray, list)) else self._get, key)
 
     def _get(self, key: Any) -> Any:
         data = self._ready("get()").get(to_string(key))
@@ -87,7 +99,7 @@ class Operations(JsProxy):
 
     @options
     def list(self, wanted: Any = None) -> JsPromise:
-        return inside(self._list, wanted)
+        return done(self._list, wanted)
 
     def _list(self, wanted: Any) -> JsMap:
         found = kv.pairs(self._ready("list()"), wanted)
@@ -97,8 +109,8 @@ class Operations(JsProxy):
     @options
     def put(self, key: Any = None, value: Any = None, _options: Any = None) -> JsPromise:
         if isinstance(key, (JsObject, dict)):
-            return inside(self._put_many, key, value)
-        return inside(self._put, key, value)
+            return done(self._put_many, key, value)
+        return done(self._put, key, value)
 
     def _put(self, key: Any, value: Any) -> None:
         store = self._ready("put()")
@@ -119,7 +131,7 @@ class Operations(JsProxy):
 
     @options
     def delete(self, key: Any = None, _options: Any = None) -> JsPromise:
-        return inside(self._delete_many if isinstance(key, (JsArray, list)) else self._delete, key)
+        return done(self._delete_many if isinstance(key, (JsArray, list)) else self._delete, key)
 
     def _delete(self, key: Any) -> bool:
         return self._ready("delete()").delete(to_string(key))
@@ -133,7 +145,7 @@ class Operations(JsProxy):
 
     @options
     def getAlarm(self, _options: Any = None) -> JsPromise:
-        return inside(self._get_alarm)
+        return done(self._get_alarm)
 
     def _get_alarm(self) -> Any:
         self._ready("getAlarm()")
@@ -142,7 +154,7 @@ class Operations(JsProxy):
 
     @options
     def setAlarm(self, scheduled: Any = None, _options: Any = None) -> JsPromise:
-        return inside(self._set_alarm, scheduled)
+        return done(self._set_alarm, scheduled)
 
     def _set_alarm(self, scheduled: Any) -> None:
         self._ready("setAlarm()")
@@ -150,7 +162,7 @@ class Operations(JsProxy):
 
     @options
     def deleteAlarm(self, _options: Any = None) -> JsPromise:
-        return inside(self._delete_alarm)
+        return done(self._delete_alarm)
 
     def _delete_alarm(self) -> None:
         self._ready("deleteAlarm()")
@@ -191,7 +203,7 @@ class DurableObjectStorage(Operations):
 
     @options
     def deleteAll(self, _options: Any = None) -> JsPromise:
-        return inside(self._delete_all)
+        return done(self._delete_all)
 
     def _delete_all(self) -> None:
         store = self._ready("deleteAll()")
@@ -203,7 +215,7 @@ class DurableObjectStorage(Operations):
         store.delete_all(keep_alarm=not with_alarm)
 
     def sync(self) -> JsPromise:
-        return inside(self._owner.commit)
+        return done(self._owner.commit)
 
     # --- transactions ---------------------------------------------------------------------------------------------
 
@@ -261,7 +273,7 @@ class DurableObjectStorage(Operations):
     # --- bookmarks, replicas --------------------------------------------------------------------------------------
 
     def getCurrentBookmark(self) -> JsPromise:
-        return inside(lambda: self._ready("getCurrentBookmark()").bookmark())
+        return done(lambda: self._ready("getCurrentBookmark()").bookmark())
 
     def getBookmarkForTime(self, _time: Any = None) -> JsPromise:
         return JsPromise.reject(error(NO_RECOVERY))

@@ -16,7 +16,7 @@ import apsw
 
 from pyflare.storage import bookmark
 from pyflare.storage.database import Database
-from pyflare.storage.sql_guard import SqlError, describe
+from pyflare.storage.sql_guard import SqlError, describe, is_busy
 from pyflare.storage.sql_runner import Runner
 
 Pair = tuple[str, bytes]
@@ -80,7 +80,11 @@ class ObjectStore:
         if self.closed:
             raise SqlError(CLOSED)
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        database = self._database = Database(self.path, durability=self._durability)
+        try:
+            database = Database(self.path, durability=self._durability)
+        except apsw.Error as fault:
+            raise SqlError(describe(fault), busy=is_busy(fault)) from None
+        self._database = database
         database.execute("PRAGMA foreign_keys = ON")
         if self.enforce_limits:
             database.execute(f"PRAGMA max_page_count = {max(self._max_bytes // PAGE_BYTES, 1)}")
@@ -128,6 +132,10 @@ class ObjectStore:
         database = self._open()
         return int(database.value("PRAGMA page_count") - database.value("PRAGMA freelist_count")) * PAGE_BYTES
 
+    def busy_timeout(self, milliseconds: int) -> None:
+        """How long a statement waits for another process that holds the file; the loop waits with it."""
+        self._open().raw.set_busy_timeout(milliseconds)
+
     def close(self) -> None:
         """Give the file up; what is not committed is lost. The write-ahead log stays as it is: moving it into the file
         costs milliseconds, too much when many objects fall asleep at once."""
@@ -152,14 +160,14 @@ class ObjectStore:
         """Called before every write: begins the turn's transaction, unless one is open."""
         if self._implicit or self._explicit:
             return
-        self._open().execute("BEGIN IMMEDIATE")
+        self._transact("BEGIN IMMEDIATE")
         self._implicit = True
         self.on_dirty()
 
     def commit(self) -> None:
         """End the implicit transaction; nothing happens when none is open. Raises `ConstraintViolation`, `SqlError`."""
         if self._implicit:
-            self._end("COMMIT")
+            self._transact("COMMIT")
             self._implicit = False
 
     def rollback(self) -> None:
@@ -177,7 +185,7 @@ class ObjectStore:
 
     def commit_explicit(self) -> None:
         """End the innermost explicit transaction."""
-        self._end(f"RELEASE _cf_savepoint_{self._explicit - 1}")
+        self._transact(f"RELEASE _cf_savepoint_{self._explicit - 1}")
         self._explicit -= 1
 
     def rollback_explicit(self) -> None:
@@ -207,7 +215,7 @@ class ObjectStore:
         database.execute("RELEASE _cf_sync_savepoint")
         return result
 
-    def _end(self, sql: str) -> None:
+    def _transact(self, sql: str) -> None:
         try:
             self._open().execute(sql)
         except apsw.ConstraintError as fault:
@@ -289,7 +297,7 @@ class ObjectStore:
         self._tables, self._alarm, self._alarm_known = set(), None, True
         if alarm is not None:
             if told:  # the end of this turn is awaited already
-                self._open().execute("BEGIN IMMEDIATE")
+                self._transact("BEGIN IMMEDIATE")
                 self._implicit = True
             self.set_alarm(alarm)
 
