@@ -231,3 +231,15 @@ def test_a_client_socket_that_finds_nobody_hears_an_error_and_a_close() -> None:
         return heard
 
     assert with_server(main) == ["error", (1006, False)]
+
+
+def test_a_signal_cuts_a_body_that_is_read_as_a_whole() -> None:
+    async def main(host: str) -> str:
+        controller = AbortController.new()
+        answer = await fetch(f"http://{host}/endless", signal=controller.signal)
+        reading = answer.text()
+        await asyncio.sleep(0)
+        controller.abort()
+        return await rejection(reading)
+
+    assert with_server(main) == "AbortError: The operation was aborted"

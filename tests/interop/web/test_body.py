@@ -181,3 +181,47 @@ def test_bytes_and_array_buffers_hold_the_body() -> None:
         return array.to_bytes(), buffer.to_bytes()
 
     assert run(main) == (b"hi", b"hi")
+
+
+def test_who_stops_reading_a_stream_early_cancels_its_source() -> None:
+    reasons: list[object] = []
+
+    async def main() -> list[object]:
+        def pull(controller: object) -> None:
+            controller.enqueue(js(b"x"))  # type: ignore[attr-defined]
+
+        chunks = Body.make(ReadableStream.new(pull=pull, cancel=reasons.append)).chunks()
+        first = await anext(chunks)
+        await chunks.aclose()  # type: ignore[attr-defined]
+        await asyncio.sleep(0)
+        return [first, str(reasons[0])]
+
+    assert run(main) == [b"x", "Error: Network connection lost."]
+
+
+@pytest.mark.parametrize("started", [False, True])
+def test_a_body_that_nobody_wants_closes_its_source(started: bool) -> None:
+    class Source:
+        closed = False
+
+        def __aiter__(self) -> "Source":
+            return self
+
+        async def __anext__(self) -> bytes:
+            return b"x"
+
+        async def aclose(self) -> None:
+            self.closed = True
+
+    async def main() -> bool:
+        source = Source()
+        body = Body.make(source)
+        if started:
+            chunks = Body.make(ReadableStream.of(source)).chunks()
+            await anext(chunks)
+            await chunks.aclose()  # type: ignore[attr-defined]
+        else:
+            await body.discard()
+        return source.closed
+
+    assert run(main) is True

@@ -12,14 +12,14 @@ from typing import Any
 from pyflare.interop import json as js_json
 from pyflare.interop.buffers import ArrayBuffer, as_bytes, is_buffer
 from pyflare.interop.convert import unwrap
-from pyflare.interop.errors import type_error
+from pyflare.interop.errors import error, type_error
 from pyflare.interop.promise import FULFILLED, JsPromise, start
 from pyflare.interop.proxy import JsProxy, jsnull
 from pyflare.interop.web.blob import Blob
 from pyflare.interop.web.bytes import byte_array, decode_utf8, string_bytes, utf8
 from pyflare.interop.web.form_data import FormData, encode_multipart, parse_form
 from pyflare.interop.web.headers import Headers
-from pyflare.interop.web.readable import LOCKED, ReadableStream
+from pyflare.interop.web.readable import LOCKED, LOST, ReadableStream, close_iterator
 from pyflare.interop.web.url import URLSearchParams
 
 USED = "Body has already been used. It can only be used once. Use tee() first if you need to read it twice."
@@ -109,12 +109,25 @@ class Body:
         data = self.take()
         return Body(data, native=None if data is not None else self.rest(), length=self.length)
 
+    def fail(self, reason: Any) -> None:
+        """What is left of the body will not come: whoever reads it gets `reason`."""
+        if self._stream is not None:
+            self._stream._fail(reason)
+        give_up = getattr(self._native, "fail", None)
+        if give_up is not None:
+            give_up(reason)
+
     async def discard(self) -> None:
         """Nobody wants the body: let its source go."""
-        close = getattr(self._native, "aclose", None)
-        if close is not None and not self.used:
+        if self.used:
+            return
+        stream = self._stream
+        if stream is not None:
+            if not stream.locked:
+                await stream._cancel(error(LOST))
+        elif self._native is not None:
             self._taken = True
-            await close()
+            await close_iterator(self._native)
 
     def again(self) -> Body | None:
         """The same body once more, though this one was used; None when it came from a stream."""

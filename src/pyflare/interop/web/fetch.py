@@ -60,7 +60,7 @@ async def _fetch(request: Request, body: Body | None, signal: AbortSignal | None
         if following is None:
             response._redirected = redirected
             if signal is not None and response._body is not None:
-                signal.when_aborted(response._body.stream._fail)
+                signal.when_aborted(response._body.fail)
             return response
         if response._body is not None:
             await response._body.discard()

@@ -34,6 +34,8 @@ from pyflare.interop.web.response import Response
 
 Handler = Callable[..., Any]
 
+STEP_BYTES = 65_536  # after so much the loop gets a turn
+
 # Elements of svg whose content is HTML again.
 _HTML_AGAIN = frozenset({"foreignobject", "desc", "title"})
 
@@ -88,9 +90,10 @@ class HTMLRewriter(JsProxy):
 
 async def _pieces(rewriting: Rewriting, chunks: AsyncIterator[bytes], step: Callback) -> AsyncIterator[bytes]:
     async for data in chunks:
-        piece = await step.start(data, False)
-        if piece:
-            yield piece
+        for at in range(0, len(data), STEP_BYTES):
+            piece = await step.start(data[at : at + STEP_BYTES], False)
+            if piece:
+                yield piece
     piece = await step.start(b"", True)
     if piece:
         yield piece

@@ -12,16 +12,16 @@ from weakref import WeakKeyDictionary
 
 from pyflare.interop import scope
 from pyflare.interop.errors import JsException, error
+from pyflare.interop.promise import as_exception
 from pyflare.interop.web.body import Body
 from pyflare.interop.web.headers import Headers
+from pyflare.interop.web.readable import LOST
 from pyflare.interop.web.request import Request
 from pyflare.interop.web.response import Response
 from pyflare.interop.web.status import NULL_BODY_STATUSES
 
 if TYPE_CHECKING:
     import aiohttp
-
-LOST = "Network connection lost."
 
 MAX_HEADER_BYTES = 128 * 1024  # of one line; Cloudflare takes 128 KB of headers in all
 
@@ -107,7 +107,7 @@ def _response(request: Request, answer: aiohttp.ClientResponse) -> Response:
     if request.method == "HEAD" or answer.status in NULL_BODY_STATUSES:
         answer.release()
     else:
-        body = Body.make(_chunks(answer), length)
+        body = Body.make(Chunks(answer), length)
     return Response.make(answer.status, answer.reason or "", headers, body, None, "automatic", request.url)
 
 
@@ -118,13 +118,29 @@ def _text(value: bytes) -> str:
         return value.decode("latin-1")
 
 
-async def _chunks(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
-    import aiohttp  # noqa: PLC0415  (see `session`)
+class Chunks:
+    """The body of an answer; closing it early gives up the connection."""
 
-    try:
-        async for chunk in answer.content.iter_any():
-            yield chunk
-    except (aiohttp.ClientError, OSError) as raised:
-        raise network_error(raised) from None
-    finally:
-        answer.close()
+    def __init__(self, answer: aiohttp.ClientResponse) -> None:
+        self._answer = answer
+        self._pieces = answer.content.iter_any()
+        self._reason: Any = None
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        import aiohttp  # noqa: PLC0415  (see `session`)
+
+        try:
+            return await anext(self._pieces)
+        except (aiohttp.ClientError, OSError) as raised:
+            raise (network_error(raised) if self._reason is None else as_exception(self._reason)) from None
+
+    async def aclose(self) -> None:
+        self._answer.close()
+
+    def fail(self, reason: Any) -> None:
+        """Give up the connection; who reads gets `reason`."""
+        self._reason = reason
+        self._answer.close()

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from pyflare.interop.buffers import as_bytes, is_buffer
 from pyflare.interop.containers import JsArray
 from pyflare.interop.convert import unwrap
-from pyflare.interop.errors import type_error
+from pyflare.interop.errors import error, type_error
 from pyflare.interop.promise import JsPromise
 from pyflare.interop.proxy import JsObject, JsProxy, get, is_nullish, options
 from pyflare.interop.web.bytes import byte_array
@@ -21,6 +21,7 @@ from pyflare.interop.web.callback import fulfil, settled
 from pyflare.interop.web.sources import IterableSource, NativeSource, Source, UserSource
 
 READABLE, CLOSED, ERRORED = "readable", "closed", "errored"
+LOST = "Network connection lost."
 LOCKED = "This ReadableStream is currently locked to a reader."
 
 
@@ -214,16 +215,21 @@ class ReadableStream(JsProxy):
             raise
         finally:
             self._close()
+            await close_iterator(chunks)
 
     async def _drain(self) -> AsyncIterator[bytes]:
-        while True:
-            result = await self._read()
-            if result.done:
-                return
-            chunk = result.value
-            if not is_buffer(chunk):
-                raise type_error("This ReadableStream did not return bytes.")
-            yield as_bytes(chunk)
+        try:
+            while True:
+                result = await self._read()
+                if result.done:
+                    return
+                chunk = result.value
+                if not is_buffer(chunk):
+                    raise type_error("This ReadableStream did not return bytes.")
+                yield as_bytes(chunk)
+        finally:
+            if self._state is READABLE:
+                self._cancel(error(LOST))
 
     # --- for JavaScript -------------------------------------------------------------------------------------------
 
@@ -273,6 +279,13 @@ class ReadableStream(JsProxy):
 
 def _result(value: Any, done: bool = False) -> JsObject:
     return JsObject.make({"done": done, "value": value})
+
+
+async def close_iterator(chunks: Any) -> None:
+    """Nobody wants the rest of an async iterator."""
+    close = getattr(chunks, "aclose", None)
+    if close is not None:
+        await close()
 
 
 class Controller(JsProxy):

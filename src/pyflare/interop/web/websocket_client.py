@@ -17,6 +17,7 @@ from pyflare.interop.web import outbound
 from pyflare.interop.web.body import Body
 from pyflare.interop.web.channel import NO_STATUS, Channel
 from pyflare.interop.web.headers import Headers
+from pyflare.interop.web.readable import LOST
 from pyflare.interop.web.request import Request
 from pyflare.interop.web.response import Response
 from pyflare.interop.web.timers import check_not_global
@@ -94,7 +95,7 @@ async def upgrade(request: Request) -> Response:
         body = Body.make(bytes(answer.body)) if answer.body else None
         return _response(request, answer.status_code, answer.reason_phrase, answer.headers, body)
     except (WebSocketException, OSError):
-        raise error(outbound.LOST) from None
+        raise error(LOST) from None
     ours, theirs = Channel.pair()
     Network(theirs, connection)
     handshake: Any = connection.response
