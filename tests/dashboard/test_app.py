@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from pyflare.dashboard.app import PREFIX
+from pyflare.dashboard.app import PAGE, PREFIX
 from tests.dashboard.world import Explorer, explore
 
 QUEUE = "/accounts/any/queues/pulled"
@@ -25,6 +26,23 @@ def test_the_page_asks_nobody_else(tmp_path: Path) -> None:
     async def visit(explorer: Explorer) -> None:
         page = (await explorer.ask("GET", PREFIX)).body.decode()
         assert "http://" not in page and "https://" not in page
+
+    explore(tmp_path, visit)
+
+
+def test_every_file_that_the_page_names_is_there(tmp_path: Path) -> None:
+    names = re.compile(r'(?:href|src|from)[= ]"(?:\./)?([\w.]+)"')
+
+    async def visit(explorer: Explorer) -> None:
+        wanted, seen = ["index.html"], set()
+        while wanted:
+            name = wanted.pop()
+            seen.add(name)
+            file = await explorer.ask("GET", f"{PREFIX}/{name}")
+            assert file.status == 200, name
+            assert file.headers["cache-control"] == "no-cache"
+            wanted += {found for found in names.findall(file.body.decode()) if found not in seen}
+        assert seen == {path.name for path in PAGE.iterdir()}
 
     explore(tmp_path, visit)
 

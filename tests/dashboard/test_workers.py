@@ -70,16 +70,14 @@ def test_the_kind_of_a_field_follows_from_its_annotation(tmp_path: Path) -> None
     explore(tmp_path, visit)
 
 
-def test_rows_say_what_they_are_to_actions(tmp_path: Path) -> None:
+def test_the_keys_of_a_row_are_fields_of_actions(tmp_path: Path) -> None:
     async def visit(explorer: Explorer) -> None:
         rooms = (await explorer.api("GET", "/local/panels")).result["rooms"]
         for room in rooms.values():
-            needed = {
-                field["name"] for action in room["actions"].values() for field in action["fields"] if field["required"]
-            }
+            needed = {field["name"] for action in room["actions"].values() for field in action["fields"]}
             for table in room["tables"]:
-                known = {*table["columns"], *table["fixed"]}
-                assert not room["actions"] or known & needed, f"no action of {room['title']} fits {table['title']}"
+                assert set(table["keys"]) <= set(table["columns"])
+                assert not room["actions"] or set(table["keys"]) <= needed, table["title"]
 
     explore(tmp_path, visit)
 

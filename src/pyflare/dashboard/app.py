@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -42,7 +43,7 @@ def explorer(server: Source) -> ASGIApp:
         [
             Route("/api", description, methods=["GET"]),
             Mount("/api", routes=api),
-            Mount("/", StaticFiles(directory=PAGE, html=True)),
+            Mount("/", Page(directory=PAGE, html=True)),
         ],
     )
 
@@ -62,6 +63,15 @@ def _app(server: Source, routes: Sequence[BaseRoute]) -> ASGIApp:
     rest = Middleware(ExceptionMiddleware, handlers={Exception: failed})
     middleware = [Middleware(AtRoot), Middleware(Cors), rest]
     return Starlette(routes=routes, middleware=middleware, exception_handlers=expected)
+
+
+class Page(StaticFiles):
+    """Files that a browser asks for again each time, since an upgrade changes them under their names."""
+
+    def file_response(self, *args: Any, **kwargs: Any) -> Response:
+        response = super().file_response(*args, **kwargs)
+        response.headers["cache-control"] = "no-cache"
+        return response
 
 
 class AtRoot:

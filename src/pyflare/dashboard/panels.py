@@ -1,6 +1,6 @@
 """The rooms' panels as JSON, and their actions by name. Without Starlette: pyflare's own commands use it too.
 
-shown()   {room: {title, tables: [{title, columns, rows, fixed}], actions: {name: {fields, danger}}}}
+shown()   {room: {title, tables: [{title, columns, rows, keys, fixed}], actions: {name: {fields, danger}}}}
 fields    [{name, kind, required}], in order; kind: text, number, boolean, json (any value); one that is not required
           may be left out
 """
@@ -27,19 +27,25 @@ class Panels:
     def __init__(self, engines: Mapping[str, Any]) -> None:
         self._engines = engines
 
-    def shown(self) -> dict[str, Any]:
-        return {name: _shown(engine.panel()) for name, engine in self._engines.items()}
+    def shown(self, only: str | None = None) -> dict[str, Any]:
+        """Of all rooms, or of one. Raises `NoSuchAction`."""
+        names = list(self._engines) if only is None else [only]
+        return {name: _shown(self._panel(name)) for name in names}
 
     async def act(self, room: str, action: str, fields: Mapping[str, Any]) -> Any:
         """What the action gives. Raises `NoSuchAction`, TypeError for wrong fields, and what the action raises."""
-        engine = self._engines.get(room)
-        if engine is None:
-            raise NoSuchAction(f'No room "{room}" is awake; there are: {", ".join(self._engines)}')
-        actions: Mapping[str, Action] = engine.panel().actions
+        actions = self._panel(room).actions
         if action not in actions:
             raise NoSuchAction(f'{room} has no action "{action}"; there are: {", ".join(actions) or "none"}')
         result = actions[action].run(**fields)
         return await result if inspect.isawaitable(result) else result
+
+    def _panel(self, room: str) -> Panel:
+        engine = self._engines.get(room)
+        if engine is None:
+            raise NoSuchAction(f'No room "{room}" is awake; there are: {", ".join(self._engines)}')
+        panel: Panel = engine.panel()
+        return panel
 
 
 def _shown(panel: Panel) -> dict[str, Any]:

@@ -41,10 +41,14 @@ class Api:
         return listing([{"isSelf": True, "name": name, "bindings": self._bindings(name)} for name in names])
 
     async def panels(self, request: Request) -> Response:
-        """What every room shows of itself, and the table of bindings."""
+        """What every room, or ?room, shows of itself, and the table of bindings."""
         bindings = [asdict(row) for row in self._server.rows()]
         workers = [config.name for config in self._server.configs]
-        return success({"workers": workers, "bindings": bindings, "rooms": self._panels.shown()})
+        try:
+            rooms = self._panels.shown(request.query_params.get("room"))
+        except NoSuchAction as missing:
+            raise Refused(404, str(missing)) from None
+        return success({"workers": workers, "bindings": bindings, "rooms": rooms})
 
     async def act(self, request: Request) -> Response:
         """Do what a panel offers; the body holds the fields."""

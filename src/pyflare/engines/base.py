@@ -56,10 +56,13 @@ class Action:
 
 @dataclass(frozen=True)
 class Table:
+    """`keys` and `fixed` tell which fields of actions a row fills, for buttons on rows."""
+
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
-    fixed: Mapping[str, Any] = field(default_factory=dict)  # fields of actions that are the same for every row
+    keys: Sequence[str] = ()  # the columns that name a row, which are fields of actions
+    fixed: Mapping[str, Any] = field(default_factory=dict)  # fields that are the same for every row
 
 
 @dataclass(frozen=True)

@@ -194,8 +194,9 @@ def test_the_panel_shows_the_next_five_times_and_the_last_run(tmp_path: Path) ->
     asyncio.run(stage.room.scheduled("w", "0 0 * * 1", NOW * 1000))
     (row,) = stage.room.panel().tables[0].rows
     assert row[:4] == ("w", "0 0 * * 1", "by hand", "Tue 2023-11-14 22:13 UTC ok")
-    assert row[4:6] == ("Sun 2023-11-19 00:00 UTC", "Sun 2023-11-26 00:00 UTC")
-    assert len(row) == 9
+    times = row[4].splitlines()
+    assert times[:2] == ["Sun 2023-11-19 00:00 UTC", "Sun 2023-11-26 00:00 UTC"]
+    assert len(times) == 5
 
 
 def test_a_wrong_expression_stops_the_start_and_is_pointed_at(tmp_path: Path) -> None:

@@ -21,12 +21,12 @@ def panel(engine: Cron, now: float) -> Panel:
     rows: list[Sequence[Any]] = []
     for worker, expression in engine.expressions():
         last = engine.last_run(worker, expression.text)
-        times = [show(moment) for moment in expression.times(now, NEXT_TIMES)]
+        times = "\n".join(show(moment) for moment in expression.times(now, NEXT_TIMES))
         ran = f"{show(last.time_ms / 1000)} {last.outcome}" if last else ""
-        rows.append((worker, expression.text, "by the clock" if engine.by_clock else "by hand", ran, *times))
-    columns = ("worker", "cron", "runs", "last run", *(f"next {number}" for number in range(1, NEXT_TIMES + 1)))
+        rows.append((worker, expression.text, "by the clock" if engine.by_clock else "by hand", ran, times))
+    columns = ("worker", "cron", "runs", "last run", "next times")
     trigger = Action("trigger", functools.partial(_trigger, engine), ("cron", "worker", "time_ms"))
-    return Panel("Cron Triggers", [Table("Cron Triggers", columns, rows)], {"trigger": trigger})
+    return Panel("Cron Triggers", [Table("Cron Triggers", columns, rows, ("worker", "cron"))], {"trigger": trigger})
 
 
 async def _trigger(engine: Cron, cron: str, worker: str | None = None, time_ms: float | None = None) -> dict[str, Any]:

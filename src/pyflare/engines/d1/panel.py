@@ -19,6 +19,7 @@ def of(room: D1) -> Panel:
             f"{name} ({database})",
             ("table", "rows"),
             [list(row) for row in room.store(database).tables()],
+            ("table",),
             {"database": database},
         )
         for database, name in room.databases.items()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from pyflare.engines.base import Action, Panel, Table
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from pyflare.engines.durable_objects.engine import DurableObjects
     from pyflare.engines.durable_objects.namespace import Namespace
 
+SHOWN_OBJECTS = 200
 LAST_SECOND = 253_402_300_799  # of the year 9999
 
 
@@ -30,30 +32,28 @@ class ObjectRow:
     alarm: float | None
 
 
-def objects(namespaces: Iterable[Namespace]) -> Sequence[ObjectRow]:
-    rows = []
+def objects(namespaces: Iterable[Namespace]) -> Iterator[ObjectRow]:
+    """Every object that is stored or awake."""
     for namespace in namespaces:
         for id in namespace.known():
             actor, alarm = namespace.actors.get(id), namespace.alarms.scheduled(id)
-            rows.append(
-                ObjectRow(
-                    namespace.worker,
-                    namespace.class_name,
-                    id,
-                    namespace.name_of(id),
-                    actor is not None and actor.instance is not None,
-                    len(actor.sockets) if actor is not None else 0,
-                    None if alarm is None else alarm / NS_PER_SECOND,
-                )
+            yield ObjectRow(
+                namespace.worker,
+                namespace.class_name,
+                id,
+                namespace.name_of(id),
+                actor is not None and actor.instance is not None,
+                len(actor.sockets) if actor is not None else 0,
+                None if alarm is None else alarm / NS_PER_SECOND,
             )
-    return rows
 
 
 def panel(engine: DurableObjects) -> Panel:
     rows = [
         (row.worker, row.class_name, row.id, row.name, row.awake, row.sockets, _time(row.alarm))
-        for row in objects(engine.namespaces)
+        for row in islice(objects(engine.namespaces), SHOWN_OBJECTS + 1)
     ]
+    title = "Objects" if len(rows) <= SHOWN_OBJECTS else f"Objects (the first {SHOWN_OBJECTS})"
     columns = ("worker", "class_name", "object", "name", "awake", "sockets", "alarm")
     which = ("class_name", "object")
 
@@ -69,7 +69,9 @@ def panel(engine: DurableObjects) -> Panel:
         Action("abort", engine.abort, which, danger=True),
         Action("delete", engine.delete, which, danger=True),
     )
-    return Panel("Durable Objects", [Table("Objects", columns, rows)], {action.name: action for action in actions})
+    return Panel(
+        "Durable Objects", [Table(title, columns, rows[:SHOWN_OBJECTS], which)], {one.name: one for one in actions}
+    )
 
 
 def _time(seconds: float | None) -> str:

@@ -22,7 +22,7 @@ def of(room: Kv, now: float) -> Panel:
             for entry in entries
         ]
         title = f"{namespace_id} ({store.count(now)} keys)"
-        tables.append(Table(title, ("key", "expiration", "metadata"), rows, {"namespace": namespace_id}))
+        tables.append(Table(title, ("key", "expiration", "metadata"), rows, ("key",), {"namespace": namespace_id}))
 
     def read(namespace: str, key: str) -> str | None:
         value = room.namespace(namespace).get(key)

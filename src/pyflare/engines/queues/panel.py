@@ -23,7 +23,7 @@ def panel(engine: Queues) -> Panel:
     columns = (
         "queue", "waiting", "in flight", "bytes", "oldest", "consumer", "paused", "dead-lettered", "dropped", "expired",
     )  # fmt: skip
-    tables = [Table("Queues", columns, [_row(view) for view in views])]
+    tables = [Table("Queues", columns, [_row(view) for view in views], ("queue",))]
     tables += [_messages(engine, view.name) for view in views if view.tally.waiting]
     return Panel("Queues", tables, _actions(engine))
 
@@ -45,7 +45,7 @@ def _messages(engine: Queues, queue: str) -> Table:
         for message in engine.peek(queue, SHOWN_MESSAGES)
     ]  # fmt: skip
     columns = ("id", "body", "type", "attempts", "sent", "due", "died in")
-    return Table(f"Messages of {queue}", columns, rows, {"queue": queue})
+    return Table(f"Messages of {queue}", columns, rows, ("id",), {"queue": queue})
 
 
 def _actions(engine: Queues) -> dict[str, Action]:

@@ -24,7 +24,7 @@ def of(room: R2) -> Panel:
         ]
         title = f"{name} ({count} objects, {size} bytes)"
         columns = ("key", "size", "etag", "uploaded", "httpMetadata", "customMetadata")
-        tables.append(Table(title, columns, rows, {"bucket": name}))
+        tables.append(Table(title, columns, rows, ("key",), {"bucket": name}))
         uploads = store.uploads()
         if uploads:
             tables.append(Table(f"{name}: unfinished uploads", ("uploadId", "key"), [list(row) for row in uploads]))

@@ -29,7 +29,7 @@ def _counts(operations: Operations, definitions: Mapping[str, tuple[str, Workflo
     for name, (worker, workflow) in definitions.items():
         counts = operations.store.counts(name)
         rows.append((name, workflow.class_name, worker, *(counts.get(status, 0) for status in STATUSES)))
-    return Table("Workflows", ("workflow", "class", "worker", *STATUSES), rows)
+    return Table("Workflows", ("workflow", "class", "worker", *STATUSES), rows, ("workflow",))
 
 
 def _instances(workflow: str, found: list[History]) -> Table:
@@ -45,7 +45,7 @@ def _instances(workflow: str, found: list[History]) -> Table:
         for one in found
     ]
     columns = ("id", "status", "at", "created", "ended", "steps")
-    return Table(f"Instances of {workflow}", columns, rows, {"workflow": workflow})
+    return Table(f"Instances of {workflow}", columns, rows, ("id",), {"workflow": workflow})
 
 
 def _end(one: History) -> str:
@@ -60,7 +60,7 @@ def time_line(one: History) -> str:
     for step in one.steps:
         text = step.name if step.type == "step" else f"{step.type} {step.name}"
         if step.end is not None:
-            text += f" {step.end - step.start:.3g}s"
+            text += f" {round(step.end - step.start, 3):g}s"
         elif step.due_at is not None:
             text += f" {step.state} until {clock(step.due_at)}"
         if len(step.attempts) > 1:
