@@ -39,7 +39,8 @@ def send(exchange: Exchange, response: Response) -> Coroutine[Any, Any, None] | 
     known = b"" if body is None else body.known
     if exchange.method == "HEAD":
         _send_head(exchange, response, headers, known, body, declared)
-        return None
+        # The source of a stream would wait for a reader.
+        return body.discard() if body is not None and known is None else None
     if known is not None:
         exchange.respond(response.status, response.statusText, headers, known)
         return None
