@@ -62,7 +62,7 @@ class Terminated(BaseException):
 class Actor:
     """One object of a class, awake or not."""
 
-    __slots__ = ("broken", "facet_path", "id", "instance", "name", "place", "retired", "sockets")
+    __slots__ = ("broken", "coming", "facet_path", "id", "instance", "name", "place", "retired", "sockets")
 
     def __init__(self, place: Place, id: str, name: str | None, facet_path: tuple[str, ...] = ()) -> None:
         self.place = place
@@ -72,6 +72,7 @@ class Actor:
         self.instance: Instance | None = None
         self.sockets = Sockets(self)
         self.broken: JsException | None = None
+        self.coming = 0  # events on their way: worth waiting for with a commit
         self.retired = False  # forgotten while asleep: stubs look it up again
 
     @property
@@ -81,6 +82,8 @@ class Actor:
 
     async def run(self, work: Work, what: str) -> Any:
         """Deliver an event, in a task of its own; what `work` gives, after the writes of that turn are committed."""
+        if self.coming:
+            self.coming -= 1
         if self.broken is not None:
             raise _again(self.broken)
         instance = self.instance or self.awake()
@@ -114,9 +117,18 @@ class Actor:
         try:
             return await place.dispatch(place.worker, event)
         finally:
-            confirmed = instance.gate.unconfirmed()
-            if confirmed is not None:
-                await asyncio.shield(confirmed)
+            if instance.gate.dirty:
+                await self._confirm(instance)
+
+    async def _confirm(self, instance: Instance) -> None:
+        """Wait for the commit of what is written, which other events may share; one that is alone commits at once."""
+        if not self.coming and len(instance.events) == 1:
+            instance.commit()
+        confirmed = instance.gate.unconfirmed()
+        if confirmed is not None:
+            await asyncio.shield(confirmed)
+        elif instance.dead:
+            raise instance.why()
 
     def _seen(self, instance: Instance, raised: BaseException, task: asyncio.Task[Any]) -> BaseException:
         """What the caller sees of what the event raised."""

@@ -160,6 +160,9 @@ class DurableObjectStub(Fetcher):
         # A task of no event: what runs there is another object, which the gate of the caller must not hold up.
         running = scope.current.get()
         pending = running.gate.unconfirmed() if running is not None and running.gate is not None else None
+        actor = self._js_actor or self._js_namespace.actors.get(self.id._hex)
+        if actor is not None:
+            actor.coming += 1
         return start(work if pending is None else _after(pending, work), Context())
 
 

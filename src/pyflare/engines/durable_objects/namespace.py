@@ -42,7 +42,9 @@ class Namespace:
         self.clock = ctx.clock
         self.spawn = ctx.spawn
         self.durability = ctx.storage.durability
-        self.dispatch = ctx.dispatch if worker in ctx.workers() else self._not_found
+        # An event has a task of its own already: where the dispatcher can, it runs in there.
+        dispatch = getattr(ctx.dispatch, "serve", ctx.dispatch)
+        self.dispatch = dispatch if worker in ctx.workers() else self._not_found
         self.ledger = ledger
         self.deadlines = deadlines
         self._resting = resting

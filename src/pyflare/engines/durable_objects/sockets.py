@@ -110,6 +110,7 @@ class Sockets:
         self._deliver(socket, "webSocketError", raised)
 
     def _deliver(self, socket: Socket, name: str, *args: Any) -> None:
+        self._actor.coming += 1
         self._actor.place.spawn(self._event(socket, name, args))
 
     async def _event(self, socket: Socket, name: str, args: tuple[Any, ...]) -> None:
