@@ -8,6 +8,7 @@ import secrets
 import signal
 import socket
 
+from pyflare import __version__
 from pyflare.build import run_build
 from pyflare.clock import SystemClock
 from pyflare.config.load import load_workers, read_workers, state_folder
@@ -60,6 +61,7 @@ async def _live(
     tls = tls_context(options, configs[0], state, os.environ)
     server = Server(configs, state=state, options=options, clock=clock, log=log)
     serving = Serving(server, options, clock, log)
+    log.plain(f"pyflare {__version__}")
     announce(log, configs)
     await serving.start()
     if serving.broken is not None:

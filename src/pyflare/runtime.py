@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyflare import engines
+from pyflare import __version__, engines
 from pyflare.clock import SystemClock, use_utc
 from pyflare.config.load import Loaded, faults_of, load_workers, read_workers, state_folder
 from pyflare.config.options import DevOptions
@@ -171,6 +171,8 @@ class Runtime:
 
     async def _serve(self, prepared: Prepared, message: Message, fds: list[int]) -> None:
         serving = prepared.serving
+        if self._first:
+            self._log.plain(f"pyflare {__version__}")
         announce(self._log, prepared.configs)
         if serving.broken is None:
             await serving.start()

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-LIMIT_S = 15.0  # for anything that is waited for
+LIMIT_S = 30.0  # for anything that is waited for
 
 CONFIG = {
     "name": "probe",

@@ -11,11 +11,12 @@ from typing import Any
 
 from pyflare.clock import FakeClock
 from pyflare.config.model import DevSettings
+from pyflare.front.app import Front
 from pyflare.front.connection import Hub
 from pyflare.front.control import Control
-from pyflare.front.front import Front
 from pyflare.front.http import HttpProtocol
 from pyflare.front.incoming import Incoming
+from pyflare.front.live_reload import LiveReload
 from pyflare.interop.web.body import Body
 from pyflare.interop.web.headers import Headers
 from pyflare.interop.web.request import Request
@@ -104,6 +105,7 @@ def talk(
     dev: DevSettings | None = None,
     control: Control | None = None,
     broken: str | None = None,
+    live: LiveReload | None = None,
 ) -> Any:
     """Run `client` against a front whose worker answers with `handler`; what the client gives."""
 
@@ -114,7 +116,7 @@ def talk(
         out = io.StringIO()
         hub = Hub(asyncio.get_running_loop(), FakeClock(), Log(out=out))
         serving = worker or Worker(handler or hello)
-        front = Front(hub, Incoming(dev), serving, lambda: control or Control(), broken)
+        front = Front(hub, Incoming(dev), serving, lambda: control or Control(), broken, live)
         ours, theirs = socket.socketpair()
         await hub.loop.connect_accepted_socket(lambda: HttpProtocol(hub, front), ours)
         reader, writer = await asyncio.open_connection(sock=theirs)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import html
 import re
+from typing import TYPE_CHECKING
 
 from pyflare.front.exchange import Exchange
+
+if TYPE_CHECKING:
+    from pyflare.front.live_reload import LiveReload
 
 _FILE_LINE = re.compile(r'^\s+File "(?P<file>.+)", line \d+, in ')
 
@@ -23,11 +27,12 @@ pre {{ background: light-dark(#f6f6f6, #1e1e1e); padding: 1rem; overflow: auto; 
 """
 
 
-def server_error(exchange: Exchange, trace: str) -> None:
+def server_error(exchange: Exchange, trace: str, live: LiveReload | None = None) -> None:
     """Answer 500 with `trace`, whose last line (before notes) names the exception."""
     accepts = next((value for name, value in exchange.headers if name == "accept"), "")
     if "text/html" in accepts:
         kind, body = "text/html;charset=UTF-8", _html(f"{exchange.method} {exchange.target}", trace)
+        body += live.tag if live is not None else ""
     else:
         kind, body = "text/plain;charset=UTF-8", trace + "\n"
     exchange.respond(500, "Internal Server Error", [("content-type", kind)], body.encode("utf-8", "replace"))

@@ -8,6 +8,7 @@ from pyflare.config.options import DevOptions
 from pyflare.front.asgi import AsgiApp
 from pyflare.front.control import Control
 from pyflare.front.inbound_email import InboundEmail
+from pyflare.front.live_reload import LiveReload
 from pyflare.front.panels import Panels
 from pyflare.front.scheduled import Scheduled
 from pyflare.log import Log
@@ -21,6 +22,8 @@ def control_of(server: Any, options: DevOptions, token: str, log: Log, broken: s
     dev = server.primary.dev if server is not None else None
     control = Control((*options.allow_hosts, *((dev.ip, dev.host or "") if dev is not None else ())))
     Scheduled(server, log, broken).add_to(control, options.test_scheduled)
+    if options.live_reload:
+        LiveReload().add_to(control)
     if broken is None:
         Panels(server, token).add_to(control)
         _mount_dashboard(control, server)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from pyflare.clock import Clock
 from pyflare.config.options import DevOptions
 from pyflare.errors import PyflareError, WorkerError
+from pyflare.front.app import Front
 from pyflare.front.connection import Hub
 from pyflare.front.frames import SERVICE_RESTART
-from pyflare.front.front import Front
 from pyflare.front.http import HttpProtocol
 from pyflare.front.incoming import Incoming
 from pyflare.interop import traces
@@ -93,7 +93,12 @@ class Serving:
     def _make_front(self, token: str) -> Front:
         server = self._server
         dev = server.primary.dev if server is not None else None
-        return Front(self._hub, Incoming(dev), server, lambda: self._control(token), self.broken)
+        live = None
+        if self._options.live_reload:
+            from pyflare.front.live_reload import LiveReload  # noqa: PLC0415  (few servers do it)
+
+            live = LiveReload()
+        return Front(self._hub, Incoming(dev), server, lambda: self._control(token), self.broken, live)
 
     def _control(self, token: str) -> Control:
         """Made when a control path is asked for, so that the start does not wait for it."""

@@ -23,6 +23,7 @@ from pyflare.interop.web.status import status_text
 
 if TYPE_CHECKING:
     from pyflare.front.control import Control
+    from pyflare.front.live_reload import LiveReload
 
 CONTROL = ("/cdn-cgi/", "/__scheduled")
 RELOADED = "The worker was reloaded while it answered this request. Please send it again."
@@ -36,7 +37,8 @@ class Worker(Protocol):
 
 class Front:
     """The app of all HTTP connections. `broken` holds the traceback of code that could not be loaded (`worker` may be
-    None then); `control` makes the table of control routes when one is asked for."""
+    None then); `control` makes the table of control routes when one is asked for; `live` puts its script into
+    pages."""
 
     def __init__(
         self,
@@ -45,6 +47,7 @@ class Front:
         worker: Worker | None,
         control: Callable[[], Control],
         broken: str | None = None,
+        live: LiveReload | None = None,
     ) -> None:
         self.hub = hub
         self.log = hub.log
@@ -53,6 +56,7 @@ class Front:
         self._worker = worker
         self._make_control = control
         self._control: Control | None = None
+        self._live = live
         self._frames = FrameCache()
 
     async def __call__(self, exchange: Exchange) -> None:
@@ -60,7 +64,7 @@ class Front:
             if exchange.target.startswith(CONTROL) and await self._answer_itself(exchange):
                 return
             if self.broken is not None:
-                server_error(exchange, self.broken)
+                server_error(exchange, self.broken, self._live)
                 self._note(exchange, 500, "Internal Server Error")
             else:
                 await self._serve(exchange)
@@ -78,6 +82,9 @@ class Front:
         """False: it is no control path after all."""
         if self._control is None:
             self._control = self._make_control()
+        if self._live is not None and (socket := self._live.socket_for(exchange)) is not None:
+            self._couple(exchange, socket)
+            return True
         if not await self._control.answer(exchange):
             return False
         if not self._control.is_quiet(exchange.target):
@@ -94,6 +101,8 @@ class Front:
         assert self._worker is not None
         response = await self._worker.fetch(request)
         self._note(exchange, response.status, response.statusText)
+        if self._live is not None:
+            response = self._live.with_script(response)
         if response._web_socket is not None:
             self._couple(exchange, response)
         else:
@@ -136,7 +145,7 @@ class Front:
         if exchange.started:
             exchange.abort()
         elif not exchange.gone:
-            server_error(exchange, trace)
+            server_error(exchange, trace, self._live)
             self._note(exchange, 500, "Internal Server Error")
 
     def _note(self, exchange: Exchange, status: int, reason: str) -> None:
