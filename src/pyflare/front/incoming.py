@@ -70,7 +70,7 @@ class Incoming:
         return Request.make(
             exchange.method,
             _url(origin, exchange.target),
-            Headers.make(headers),
+            Headers.make(headers, True),
             _body(exchange, length) if framed and exchange.method not in ("GET", "HEAD") else None,
             partial(placeholder, client_encoding),
         )
