@@ -238,3 +238,68 @@ def test_two_workers_may_both_have_entry_and_helpers(tmp_path: Path) -> None:
             await server.stop()
 
     assert asyncio.run(serve()) == "ab"
+
+
+QUEUES = {
+    "queues": {
+        "producers": [{"binding": "Q", "queue": "jobs"}],
+        "consumers": [{"queue": "jobs", "max_batch_timeout": 0, "max_retries": 0}],
+    }
+}
+BACKGROUND = """
+import asyncio
+from workers import Response, WorkerEntrypoint
+
+gate, seen = asyncio.Event(), []
+
+class Default(WorkerEntrypoint):
+    async def fetch(self, request):
+        if request.url.endswith("/send"):
+            await self.env.Q.send("m")
+        if request.url.endswith("/open"):
+            gate.set()
+        return Response(",".join(seen))
+
+    async def queue(self, batch, env, ctx):
+        self.ctx.waitUntil(self.later())
+        seen.append("handled")
+        if RAISES:
+            raise ValueError("no")
+
+    async def later(self):
+        await gate.wait()
+        seen.append("later")
+"""
+
+
+async def batch_ends(server: Server) -> list[bool]:
+    """Whether the batch was in flight still before its waitUntil work could end, and after."""
+    queues = server.engines["queues"]
+    await get(server, "/send")
+    for _ in range(30):
+        await turn()
+    before = bool(queues.busy())
+    await get(server, "/open")
+    for _ in range(30):
+        await turn()
+    return [before, bool(queues.busy())]
+
+
+async def turn() -> None:
+    future = asyncio.get_running_loop().create_future()
+    asyncio.get_running_loop().call_soon(future.set_result, None)
+    await future
+
+
+@pytest.mark.parametrize("raises", ["False", "True"])
+def test_a_batch_ends_after_its_waituntil_work(tmp_path: Path, raises: str) -> None:
+    ends, _ = run(tmp_path, BACKGROUND.replace("RAISES", raises), batch_ends, sections=QUEUES)
+    assert ends == [True, False]
+
+
+@pytest.mark.cloudflare("compatibility flag queue_consumer_no_wait_for_wait_until")
+def test_with_its_flag_a_batch_ends_with_its_handler(tmp_path: Path) -> None:
+    flags = frozenset({"python_workers", "queue_consumer_no_wait_for_wait_until"})
+    code = BACKGROUND.replace("RAISES", "False")
+    ends, _ = run(tmp_path, code, batch_ends, Compat("2026-08-01", flags), sections=QUEUES)
+    assert ends == [False, False]

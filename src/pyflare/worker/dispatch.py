@@ -113,8 +113,18 @@ class Dispatcher:
     async def _handler(
         self, worker: Worker, name: str, argument: Any, running: scope.Scope, background: Background
     ) -> None:
+        if name == "queue" and worker.compat.enabled("queue_consumer_no_wait_for_wait_until"):
+            await self._call(worker, name, argument, running, None, None)
+            if background.pending:
+                self.background.add(background)
+            return
         background.failed = _quiet  # type: ignore[method-assign]
-        await self._call(worker, name, argument, running, None, None)
+        try:
+            await self._call(worker, name, argument, running, None, None)
+        except Exception:
+            with contextlib.suppress(Exception):  # what the handler raised comes first
+                await background.settle()
+            raise
         await background.settle()
 
     async def _call(
