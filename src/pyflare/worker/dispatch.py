@@ -25,7 +25,6 @@ from pyflare.worker.context import Background, ExecutionContext
 from pyflare.worker.portal import Portal
 from pyflare.worker.worker import Worker
 
-
 RELAXED = ("fetch", "test")  # of class handlers; the others are called with exactly three arguments
 
 
