@@ -33,7 +33,7 @@ def test_an_exception_is_500_with_the_traceback_and_a_line() -> None:
 
     raw, said = talk(client, boom)
     assert raw.startswith(b"HTTP/1.1 500 Internal Server Error\r\ncontent-type: text/plain")
-    assert b'test_front.py", line' in raw
+    assert b'test_app.py", line' in raw
     assert raw.endswith(b"ValueError: on <purpose>\n")
     assert "ValueError: on <purpose>" in said
     assert "GET / 500 Internal Server Error" in said
