@@ -138,6 +138,30 @@ class QueueView:
         """The bodies of waiting JSON and text messages, in order."""
         return [_plain(message.body, message.content_type) for message in self._engine.peek(self.name, 1000)]
 
+    def send(self, body: Any, content_type: str = "json", delay_seconds: int = 0) -> None:
+        """Send a message by hand; `body` as for the REST path: a JSON value, a text, base64."""
+        text = _json.dumps(body) if content_type == "json" else body
+        self._engine.panel().actions["send"].run(self.name, text, content_type, delay_seconds)
+
+    def pause(self) -> None:
+        """No batch starts until `resume`; messages are still accepted."""
+        self._engine.pause_delivery(self.name)
+
+    def resume(self) -> None:
+        self._engine.resume_delivery(self.name)
+
+    def purge(self) -> int:
+        """Delete every message; how many."""
+        return int(self._engine.purge(self.name))
+
+    def retry_now(self, id: str | None = None) -> int:
+        """Make delayed messages due: one, or all; how many."""
+        return int(self._engine.retry_now(self.name, id))
+
+    def redrive(self, to: str | None = None) -> int:
+        """Move dead letters back to where they died, or to another queue; how many."""
+        return sum(self._engine.redrive(self.name, to).values())
+
 
 def _plain(body: bytes, content_type: str) -> Any:
     if content_type == "json":

@@ -1,0 +1,85 @@
+"""What an operator may do, from a test of a worker."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from pyflare.testing import Harness
+from tests.support.dev import project
+
+WORKER = """
+from workers import Response, WorkerEntrypoint
+
+seen = []
+
+class Default(WorkerEntrypoint):
+    async def fetch(self, request):
+        return Response.json(seen)
+
+    async def queue(self, batch, env, ctx):
+        for message in batch.messages:
+            seen.append(message.body)
+            if message.body == "poison":
+                message.retry()
+"""
+QUEUES = {
+    "producers": [{"binding": "JOBS", "queue": "jobs"}],
+    "consumers": [{"queue": "jobs", "max_batch_timeout": 0, "max_retries": 0, "dead_letter_queue": "dead"}],
+}
+
+
+@pytest.fixture
+def play(tmp_path: Path) -> Callable[[Callable[[Harness], Awaitable[None]]], None]:
+    folder = project(tmp_path, WORKER, queues=QUEUES)
+
+    def run(scene: Callable[[Harness], Awaitable[None]]) -> None:
+        async def whole() -> None:
+            async with Harness(folder) as worker:
+                await scene(worker)
+
+        asyncio.run(whole())
+
+    return run
+
+
+Play = Callable[[Callable[[Harness], Awaitable[None]]], None]
+
+
+async def seen(worker: Harness) -> list[object]:
+    found: list[object] = (await worker.fetch("/")).json()
+    return found
+
+
+def test_messages_are_sent_by_hand_and_held_while_delivery_is_paused(play: Play) -> None:
+    async def scene(worker: Harness) -> None:
+        jobs = worker.queue("jobs")
+        jobs.pause()
+        jobs.send({"n": 1})
+        jobs.send("later", "text", delay_seconds=60)
+        await worker.settle()
+        assert (jobs.backlog, await seen(worker)) == (2, [])
+        jobs.resume()
+        await worker.settle()
+        assert await seen(worker) == [{"n": 1}]
+        assert jobs.retry_now() == 1
+        await worker.settle()
+        assert await seen(worker) == [{"n": 1}, "later"]
+
+    play(scene)
+
+
+def test_dead_letters_are_moved_back_or_purged(play: Play) -> None:
+    async def scene(worker: Harness) -> None:
+        worker.queue("jobs").send("poison")
+        await worker.settle()
+        assert worker.queue("dead").bodies == ["poison"]
+        assert worker.queue("dead").redrive() == 1
+        await worker.settle()
+        assert await seen(worker) == ["poison", "poison"]
+        assert worker.queue("dead").purge() == 1
+
+    play(scene)
