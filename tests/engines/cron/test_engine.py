@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pyflare.config.diagnostics import Diagnostics
+from pyflare.config.options import DevOptions
 from pyflare.engines.cron.engine import Cron
 from pyflare.worker.event import Event
 from tests.support.rooms import NOW, Bench, faults  # NOW is a Tuesday, 22:13:20 UTC
@@ -87,6 +88,16 @@ def test_a_handler_that_raises_is_an_exception_with_its_traceback_on_the_termina
 
 def test_nothing_runs_by_the_clock_unless_asked(tmp_path: Path) -> None:
     assert Stage(tmp_path, "* * * * *").room.next_due() is None
+
+
+def test_the_terminal_says_once_whether_crons_run_by_the_clock(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, "0 1 * * *", "*/15 * * * *")
+    stage.room.configure(DevOptions())
+    assert stage.said.count("\n") == 1
+    assert 'do not run by the clock: start with --cron, or use pyflare trigger cron "0 1 * * *"' in stage.said
+    stage.room.configure(DevOptions(cron=True))
+    assert 'Cron "0 1 * * *" of w runs next at Wed 2023-11-15 01:00 UTC' in stage.said
+    assert 'Cron "*/15 * * * *" of w runs next at Tue 2023-11-14 22:15 UTC' in stage.said
 
 
 def test_with_cron_an_expression_runs_at_the_start_of_its_minute(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from pyflare.engines.base import BindingRow, EngineContext, Panel
 from pyflare.engines.cron.config import WALL_SECONDS, CronConfig, read
 from pyflare.engines.cron.controller import ScheduledController
 from pyflare.engines.cron.expression import Expression
-from pyflare.engines.cron.panel import panel
+from pyflare.engines.cron.panel import panel, show
 from pyflare.errors import EngineError
 from pyflare.interop import traces
 from pyflare.worker.event import Scheduled
@@ -71,8 +71,15 @@ class Cron:
         return read(config, diagnostics)
 
     def configure(self, options: Any) -> None:
-        """Take `--cron`."""
+        """Take `--cron`, and say once what that means for the configured expressions."""
         self.by_clock = options.cron
+        for worker, expression in self.expressions():
+            if self._by_clock and (moment := self._next.get((worker, expression.text))) is not None:
+                text = f'Cron "{expression.text}" of {worker} runs next at {show(moment)}'
+                self._ctx.log.once("info", f"cron.next.{worker}.{expression.text}", text)
+            elif not self._by_clock:
+                text = 'Cron triggers do not run by the clock: start with --cron, or use pyflare trigger cron "{}"'
+                self._ctx.log.once("info", "cron.by_hand", text.format(expression.text))
 
     @property
     def by_clock(self) -> bool:
