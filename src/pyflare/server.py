@@ -111,6 +111,17 @@ class Server:
         for engine in self.engines.values():
             await engine.pause()
 
+    async def finish(self, seconds: float) -> None:
+        """Let waitUntil work of answered requests end, for so long at most."""
+        waiting = [asyncio.ensure_future(group.settle()) for group in self.dispatch.background if group.pending]
+        if not waiting:
+            return
+        done, late = await asyncio.wait(waiting, timeout=seconds)
+        for task in late:
+            task.cancel()
+        for task in done:
+            task.exception()  # told already, where it failed
+
     async def stop(self) -> None:
         """The end: nothing is accepted any more, the files are closed."""
         await self.pause()

@@ -128,6 +128,25 @@ def test_a_request_that_outlives_the_reload_is_503(tmp_path: Path) -> None:
         dev.until("two")
 
 
+def test_work_of_wait_until_ends_before_the_old_code_goes(tmp_path: Path) -> None:
+    source = SLOW.replace(
+        'return Response("one")',
+        """
+        async def later():
+            await asyncio.sleep(0.5)
+            print("done later")
+        self.ctx.waitUntil(later())
+        return Response("one")
+        """,
+    )
+    folder = project(tmp_path, source)
+    with Dev(folder) as dev:
+        dev.get()
+        (folder / "entry.py").write_text(SLOW.replace("one", "two"))
+        dev.wait_for("done later")
+        dev.until("two")
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_within_two_seconds_even_with_a_request_in_flight(
     tmp_path: Path, number: signal.Signals

@@ -77,8 +77,10 @@ class Serving:
         else:
             self._hub.closing = True
             self._hub.close_idle()
+        until = self._hub.loop.time() + seconds
         await self._hub.drain(seconds)
         if server is not None:
+            await server.finish(max(until - self._hub.loop.time(), 0.0))
             await server.stop()
         self._hub.close()
         self._log.defer = None

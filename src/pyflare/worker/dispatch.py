@@ -106,7 +106,9 @@ class Dispatcher:
             result = await self._call(worker, "fetch", event.request, running, event.entrypoint, event.props)
             return as_response(result, f"{event.entrypoint or 'Default'}.fetch")
         finally:
-            if not background.pending:
+            if background.pending:
+                background.emptied = self.background.discard  # type: ignore[method-assign,assignment]
+            else:
                 self.background.discard(background)
 
     async def _handler(
@@ -146,7 +148,7 @@ class Dispatcher:
             argument = worker.sdk.Request(argument)
         elif name != "queue":  # the SDK wraps a batch by itself
             argument = worker.sdk.python_from_rpc(argument)
-        args = (argument, None, None)
+        args: tuple[Any, ...] = (argument, None, None)
         if name in RELAXED:
             args = args[: self._arity(worker, type(instance), name, handler)]
         try:
