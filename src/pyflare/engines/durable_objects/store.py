@@ -23,6 +23,7 @@ Pair = tuple[str, bytes]
 
 MAX_OBJECT_BYTES = 10 * 10**9  # durable-objects/platform/limits, "Storage per Durable Object"
 PAGE_BYTES = 4096
+CHECKPOINT_PAGES = 4000  # of the write-ahead log; moving it into the file stops the loop for two syncs of the disk
 
 KV = "CREATE TABLE IF NOT EXISTS _cf_KV (key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID"
 KV_GET = "SELECT value FROM _cf_KV WHERE key = ?"
@@ -70,6 +71,7 @@ class ObjectStore:
         self._alarm_known = False
         self._implicit = False
         self._explicit = 0  # depth
+        self._new = False  # the file was made now: until its first commit a power cut can only lose what is new
         self.closed = False
 
     # --- the file -------------------------------------------------------------------------------------------------
@@ -80,12 +82,16 @@ class ObjectStore:
         if self.closed:
             raise SqlError(CLOSED)
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._new = self._durability != "full" and not self.path.exists()
         try:
             database = Database(self.path, durability=self._durability)
         except apsw.Error as fault:
             raise SqlError(describe(fault), busy=is_busy(fault)) from None
         self._database = database
         database.execute("PRAGMA foreign_keys = ON")
+        database.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+        if self._new:
+            database.execute("PRAGMA synchronous = OFF")
         if self.enforce_limits:
             database.execute(f"PRAGMA max_page_count = {max(self._max_bytes // PAGE_BYTES, 1)}")
         self._runner = Runner(database.raw, self.dirty, enforce_limits=self.enforce_limits)
@@ -169,6 +175,8 @@ class ObjectStore:
         if self._implicit:
             self._transact("COMMIT")
             self._implicit = False
+            if self._new:
+                self._keep_from_now_on()
 
     def rollback(self) -> None:
         """Undo whatever is open."""
@@ -187,6 +195,12 @@ class ObjectStore:
         """End the innermost explicit transaction."""
         self._transact(f"RELEASE _cf_savepoint_{self._explicit - 1}")
         self._explicit -= 1
+        if self._new and not self._explicit:
+            self._keep_from_now_on()
+
+    def _keep_from_now_on(self) -> None:
+        self._new = False
+        self._open().execute("PRAGMA synchronous = NORMAL")
 
     def rollback_explicit(self) -> None:
         """Undo the innermost explicit transaction; nothing when the object was reset meanwhile."""
