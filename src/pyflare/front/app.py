@@ -155,7 +155,6 @@ class Front:
 
 def _gone(exchange: Exchange) -> None:
     """The client went away: the request's signal says so, the handler is cancelled, its waitUntil work is not."""
-    if exchange.request._signal is not None:
-        exchange.request._signal._abort()
+    exchange.request.signal._abort()
     if exchange.task is not None:
         exchange.task.cancel()
