@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from pyflare.engines.queues.rows import Tally
@@ -527,6 +528,37 @@ def test_a_batch_that_ends_in_the_grace_counts_as_it_ended(tmp_path: Path) -> No
         assert b.room.tally("jobs") == Tally()
 
     play(broker(tmp_path, slow, consumer(max_batch_timeout=0)), scene)
+
+
+def test_a_batch_is_settled_when_another_program_lets_go_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pyflare.storage.database.BUSY_TIMEOUT_MS", 0)
+    file = tmp_path / "v3/pyflare/queues.sqlite"
+    other: list[apsw.Connection] = []
+
+    async def handler(batch: Any) -> None:
+        other.append(apsw.Connection(str(file)))
+        other[0].execute("BEGIN IMMEDIATE")
+
+    async def scene(b: Broker) -> None:
+        woken: list[asyncio.Event] = []
+
+        async def wait(event: asyncio.Event, until: float | None) -> None:
+            woken.append(event)
+            await event.wait()
+
+        monkeypatch.setattr(b.clock, "wait", wait)
+        b.send("m")
+        await pump(b)
+        assert b.room.busy() == ["queue jobs"]
+        other[0].execute("ROLLBACK")
+        other[0].close()
+        woken[0].set()
+        await pump(b)
+        assert (b.room.busy(), b.room.tally("jobs")) == ([], Tally())
+
+    play(broker(tmp_path, handler, consumer(max_batch_timeout=0)), scene)
 
 
 def test_after_pause_nothing_starts(tmp_path: Path) -> None:

@@ -21,11 +21,12 @@ from pyflare.engines.queues.panel import panel
 from pyflare.engines.queues.pull import Outcome, PullConsumer, Pulled
 from pyflare.engines.queues.rest import Route, routes
 from pyflare.engines.queues.rows import Buried, Draft, Fate, Listed, Standing, Tally
-from pyflare.engines.queues.store import Store
+from pyflare.engines.queues.store import Busy, Store
 from pyflare.errors import ConfigError
 from pyflare.interop import traces
 from pyflare.worker.event import Queue
 
+BUSY_SECONDS = 0.1  # between two tries to settle a batch while another program writes to the file
 GRACE_SECONDS = 1.0  # real time that batches in flight get to end by themselves when the server stops or reloads
 
 
@@ -140,8 +141,11 @@ class Queues:
             await self._ctx.dispatch(consumer.worker, Queue(flight.batch))
         except Exception as error:
             raised = error
-        if flight.lease in consumer.flights:  # else it was timed out or given back meanwhile
-            self._finish(consumer, flight, raised)
+        while flight.lease in consumer.flights:  # else it was timed out or given back meanwhile
+            try:
+                self._finish(consumer, flight, raised)
+            except Busy:
+                await self._ctx.clock.wait(asyncio.Event(), self._ctx.clock.now() + BUSY_SECONDS)
 
     def _time_out(self, consumer: PushConsumer, flight: Flight) -> None:
         seconds = consumer.config.consumer_timeout
@@ -150,7 +154,6 @@ class Queues:
 
     def _finish(self, consumer: PushConsumer, flight: Flight, raised: Exception | None) -> None:
         """Settle what the handler decided; the undecided are retried when it raised, else as the settings say."""
-        del consumer.flights[flight.lease]
         now, queue = self._ctx.clock.now(), consumer.queue
         verdict = Verdict(flight.batch)
         again = raised is not None or consumer.config.undecided == "retry"
@@ -159,6 +162,7 @@ class Queues:
         usual = consumer.consumer.retry_delay
         retried = [(row, usual if delay is None else delay) for row, delay in asked]
         buried = self._store.settle(queue, flight.lease, acked, retried, consumer.fate, now)
+        del consumer.flights[flight.lease]
         consumer.ended(now)
         self._log_batch(consumer, flight, len(acked), raised, len(verdict.undecided))
         if retried and self._ctx.log.enabled("debug"):

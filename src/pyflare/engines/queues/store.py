@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import apsw
+
 from pyflare.engines.queues.rows import (
     NO_STANDING,
     NO_TALLY,
@@ -28,6 +30,8 @@ from pyflare.engines.queues.rows import (
 from pyflare.storage.database import Database
 
 HELD = 1e12  # later than any time
+
+Busy = apsw.BusyError  # another program writes to the file, and has for seconds
 
 MIGRATIONS = (
     """
