@@ -199,3 +199,25 @@ def test_an_unknown_class_is_named(tmp_path: Path) -> None:
             w.engine.abort("Basket", "a")
 
     within(tmp_path, scene)
+
+
+# --- limits -------------------------------------------------------------------------------------------------------
+
+
+class Hoard(DurableObject):
+    async def put(self, size: int) -> None:
+        await self.ctx.storage.put("k", "x" * size)
+
+
+@pytest.mark.parametrize(("tool", "refused"), [({}, True), ({"limits": "warn"}, False)])
+def test_a_project_may_lift_the_limits_of_storage(tmp_path: Path, tool: dict[str, Any], refused: bool) -> None:
+    async def scene(w: World) -> None:
+        w.tool = tool
+        w.restart()
+        call = w.stub("Hoard").put(3_000_000)
+        if refused:
+            await failure(call)
+        else:
+            await call
+
+    play(tmp_path, [Hoard], scene)

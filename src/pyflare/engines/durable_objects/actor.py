@@ -1,62 +1,25 @@
-"""One object: what outlives its instances (`Actor`) and one life of it (`Instance`).
+"""One object: what outlives its instances.
 
-Events start in the order in which they come and may overlap at real awaits. A turn ends when control returns to the
-loop; what it wrote is then committed at once, and what leaves the object waits for that. An object that is broken
-(`abort`, a failed constructor, `blockConcurrencyWhile` that raises, a commit that fails) is forgotten together with its
-sockets: whoever held a stub to it sees the error for ever, the next stub reaches a new one.
-(workerd io/worker.c++, server/server.c++ ActorContainer)
-
-What `storage` needs of an instance: `critical_section(body)`, `commit()` before a transaction of its own begins,
-`before_commit()` and `after_commit()` around its end, `alarm`, `set_alarm(ms | None)`, `get_alarm()`, `store`.
+Events start in the order in which they come and may overlap at real awaits. An object that is broken (`abort`, a failed
+constructor, `blockConcurrencyWhile` that raises, a commit that fails) is forgotten together with its sockets: whoever
+held a stub to it sees the error for ever, the next stub reaches a new one.
+(workerd server/server.c++ ActorContainer)
 """
 
 from __future__ import annotations
 
 import asyncio
-import inspect
-import sys
-from collections.abc import Awaitable, Callable
-from contextvars import Context
 from functools import partial
-from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from pyflare.engines.durable_objects.alarms import Alarm
-from pyflare.engines.durable_objects.config import BLOCK_CONCURRENCY_SECONDS
-from pyflare.engines.durable_objects.gates import Gate, Section, Start, Starts
+from pyflare.engines.durable_objects.gates import Start
+from pyflare.engines.durable_objects.instance import FREED, Instance, Work, abort_reason, again
 from pyflare.engines.durable_objects.sockets import Sockets
-from pyflare.engines.durable_objects.state import DurableObjectState
-from pyflare.engines.durable_objects.store import ConstraintViolation, ObjectStore
-from pyflare.interop import scope, traces
-from pyflare.interop.errors import JsException, error, type_error
-from pyflare.interop.promise import JsPromise, start
-from pyflare.interop.proxy import JsObject
-from pyflare.interop.rpc import of_python
-from pyflare.interop.web.websocket import Channel, WebSocket
+from pyflare.interop.errors import JsException, error
 from pyflare.worker.event import Enter
 
 if TYPE_CHECKING:
     from pyflare.engines.durable_objects.place import Place
-
-Work = Callable[[Any], Awaitable[Any]]  # gets the user's object
-
-FREED = "Actor freed due to inactivity"
-ABORTED = "Application called abort() to reset Durable Object."
-BLOCKED_TOO_LONG = (
-    "A call to blockConcurrencyWhile() in a Durable Object waited for too long. The call was canceled and the Durable "
-    "Object was reset."
-)
-CONSTRAINTS_VIOLATED = (
-    "Durable Object was reset and rolled back to its last known good state because the application left the database "
-    "in a state where constraints were violated: "
-)
-NO_ALARM_HANDLER = "Your Durable Object class must have an alarm() handler in order to call setAlarm()"
-SDK_ABORT = "Durable Object abort requested"  # what the SDK's DurableObjectAbort says when no reason was given
-
-
-class Terminated(BaseException):
-    """Unwinds code of an object that has just ended itself."""
 
 
 class Actor:
@@ -85,7 +48,7 @@ class Actor:
         if self.coming:
             self.coming -= 1
         if self.broken is not None:
-            raise _again(self.broken)
+            raise again(self.broken)
         instance = self.instance or self.awake()
         task = asyncio.current_task()
         assert task is not None
@@ -171,264 +134,3 @@ class Actor:
         instance.end(error(FREED))
         self.place.sleeps(self)
         return True
-
-
-class Instance:
-    """From construction until eviction or reset. `object` is the user's; None until the first event constructs it."""
-
-    def __init__(self, actor: Actor) -> None:
-        self.actor = actor
-        self.gate = Gate()
-        self.starts = Starts()
-        self.object: Any = None
-        self.dead = False
-        self.events: dict[asyncio.Task[Any], str] = {}
-        self.background: set[asyncio.Future[Any]] = set()
-        self.faces: dict[Channel, WebSocket] = {}  # what stands for a socket in this life
-        self.retry_alarm = True  # False: `abort(…, retryAlarm=False)`
-        self.constructing = False
-        self.facets: dict[str, Actor] = {}
-        self.store = ObjectStore(actor.place.path(actor), sqlite=actor.place.sqlite, durability=actor.place.durability)
-        self.store.on_dirty = self._wrote
-        self._alarm: Alarm | None = None
-
-    @property
-    def idle(self) -> bool:
-        if self.events or self.background or not self.gate.idle:
-            return False
-        return all(facet.instance is None or facet.instance.idle for facet in self.facets.values())
-
-    def rest(self) -> None:
-        """Called when something ended: an instance at rest may fall asleep from now on."""
-        if not self.events and not self.background and not self.dead:
-            self.actor.place.rests(self.actor)
-
-    # --- events ---------------------------------------------------------------------------------------------------
-
-    async def enter(self, work: Work, place_in_line: Start, cls: Any) -> Any:
-        """As the object's code, in its scope: wait for its turn, construct the object if need be, do the work."""
-        await self.starts.turn(place_in_line)
-        await self.gate.passed()
-        try:
-            if self.object is None:
-                self._construct(cls)
-                await self.gate.passed()
-            self.starts.leave(place_in_line)
-            return await work(self.object)
-        except SystemExit as raised:  # it would end the server
-            raise of_python(raised) from None
-
-    def _construct(self, cls: Any) -> None:
-        running = scope.current.get()
-        assert running is not None
-        # A section, since a constructor may wait through `run_sync`; what it leaves open takes its place.
-        section = self.gate.begin()
-        self.constructing = True
-        try:
-            self.object = section.context_here(cls, DurableObjectState.make(self), running.worker.env)
-        except (Exception, SystemExit) as raised:
-            self.actor.break_(of_python(raised))
-            raise
-        finally:
-            self.constructing = False
-            if not self.dead:
-                self.gate.finish(section)
-
-    def wait_until(self, work: Awaitable[Any]) -> None:
-        """Background work; the object stays awake for it. A failure is a line."""
-        task = asyncio.ensure_future(_awaited(work) if not asyncio.isfuture(work) else work)
-        self.background.add(task)
-        task.add_done_callback(self._waited)
-
-    def _waited(self, task: asyncio.Future[Any]) -> None:
-        self.background.discard(task)
-        if not task.cancelled() and (raised := task.exception()) is not None and not self.dead:
-            reason = abort_reason(raised)
-            if reason is not None:
-                self.actor.break_(error(reason))
-            else:
-                self.actor.place.log.error(f"Uncaught (in waitUntil)\n{traces.render(raised)}")
-        self.rest()
-
-    # --- critical sections ----------------------------------------------------------------------------------------
-
-    def block_concurrency(self, body: Callable[[], Any]) -> JsPromise:
-        """`blockConcurrencyWhile`: what it raises resets the object."""
-        return self._section(body, self._broken_by)
-
-    def critical_section(self, body: Callable[[], Any]) -> JsPromise:
-        """The same, but what it raises is the caller's: for `transaction`."""
-        return self._section(body, None)
-
-    def _section(self, body: Callable[[], Any], failed: Callable[[BaseException], None] | None) -> JsPromise:
-        section = self.gate.begin()
-        deadlines = self.actor.place.deadlines
-        section.deadline = deadlines.add(BLOCK_CONCURRENCY_SECONDS, self._blocked_too_long)
-        return start(self._in_section(section, body, failed), section.context())
-
-    async def _in_section(
-        self, section: Section, body: Callable[[], Any], failed: Callable[[BaseException], None] | None
-    ) -> Any:
-        try:
-            await self.gate.passed()
-            result = body()
-            return await result if inspect.isawaitable(result) else result
-        except BaseException as raised:
-            reason = abort_reason(raised)
-            if reason is not None:
-                self.actor.break_(error(reason))
-            elif failed is not None and not self.dead:
-                failed(raised)
-            raise
-        finally:
-            self.actor.place.deadlines.discard(section.deadline)
-            if not self.dead:
-                self.gate.finish(section)
-
-    def _broken_by(self, raised: BaseException) -> None:
-        self.actor.break_(of_python(raised))
-
-    def _blocked_too_long(self) -> None:
-        self.actor.break_(error(BLOCKED_TOO_LONG))
-
-    # --- for `ctx` ------------------------------------------------------------------------------------------------
-
-    def abort(self, reason: str | None, retry_alarm: bool = True) -> None:
-        """`ctx.abort()`: the object is reset; code of its own that called goes no further."""
-        if self.dead:
-            return
-        if not retry_alarm:
-            self.retry_alarm = False
-        self.actor.break_(error(reason or ABORTED))
-        if asyncio.current_task() is not None:
-            raise Terminated
-
-    def face(self, channel: Channel) -> WebSocket:
-        """The same Python object for the same socket, as long as the instance lives."""
-        found = self.faces.get(channel)
-        if found is None:
-            found = self.faces[channel] = WebSocket.make(channel)
-        return found
-
-    def exports(self) -> Any:
-        running = scope.current.get()
-        return running.worker.loopback() if running is not None else JsObject.make()
-
-    def hint(self, topic: str, text: str) -> None:
-        """What Cloudflare does and surprises: said once, with the line of the worker."""
-        self.actor.place.log.once("warn", f"{topic} {text}", f"{user_line()}{text}")
-
-    # --- storage --------------------------------------------------------------------------------------------------
-
-    def _wrote(self) -> None:
-        """The first write of a turn: its commit follows when control returns to the loop."""
-        self.gate.wrote()
-        asyncio.get_running_loop().call_soon(self.commit, context=Context())
-
-    def commit(self) -> None:
-        """Commit what the turn wrote, then let out what waited for it. A failure resets the object."""
-        if self.dead or not self.gate.dirty:
-            return
-        try:
-            self.before_commit()
-            self.store.commit()
-        except Exception as raised:
-            self.actor.break_(_commit_failed(raised))
-            return
-        self.after_commit()
-        self.gate.confirm()
-
-    def before_commit(self) -> None:
-        if self._alarm is not None:
-            self._alarm.before_commit()
-
-    def after_commit(self) -> None:
-        if self._alarm is not None and self._alarm.after_commit():
-            self.actor.place.alarm_changed()
-
-    @property
-    def alarm(self) -> Alarm:
-        if self._alarm is None:
-            actor, index = self.actor, self.actor.place.alarms
-            if index is None:
-                raise error("A facet has no alarm.")
-            self._alarm = Alarm(self.store, index, actor.id, actor.name)
-        return self._alarm
-
-    def get_alarm(self) -> int | None:
-        """Milliseconds, or None."""
-        return self.alarm.get()
-
-    def set_alarm(self, ms: float | None) -> None:
-        """None deletes it. TypeError for a time before 1970 or a class without a handler."""
-        if ms is not None and not self.constructing and self.object is not None and not has_alarm(self.object):
-            raise type_error(NO_ALARM_HANDLER)
-        self.alarm.set(ms, self.actor.place.clock.now())
-
-    # --- the end --------------------------------------------------------------------------------------------------
-
-    def why(self) -> JsException:
-        """Why this instance is dead."""
-        return _again(self.actor.broken) if self.actor.broken is not None else error(FREED)
-
-    def end(self, reason: BaseException) -> None:
-        """Nothing of this instance goes on: what is not committed is rolled back, what is in flight is cancelled."""
-        self.dead = True
-        current = asyncio.current_task() if _has_loop() else None
-        for task in (*self.events, *self.background):
-            if task is not current:
-                task.cancel()
-        for section in self.gate.sections():
-            self.actor.place.deadlines.discard(section.deadline)
-        self.gate.die(reason)
-        self.faces.clear()
-        facets, self.facets = self.facets, {}
-        for facet in facets.values():
-            facet.break_(error(FREED))
-        self.store.close()
-        self.gate.drop()
-
-
-def abort_reason(raised: BaseException) -> str | None:
-    """Why the object's code called `abort()`; None when it did not."""
-    if type(raised).__name__ != "DurableObjectAbort":
-        return None
-    said = str(raised)
-    return ABORTED if said == SDK_ABORT else said
-
-
-def has_alarm(target: Any) -> bool:
-    return callable(getattr(target, "alarm", None)) or callable(getattr(target, "on_alarm", None))
-
-
-def _again(reason: JsException) -> JsException:
-    """Each caller gets an exception of its own: raising one twice would mix up tracebacks."""
-    made: JsException = JsException.make(reason.message, reason.name)
-    made.__dict__["durableObjectReset"] = True
-    return made
-
-
-def _commit_failed(raised: Exception) -> JsException:
-    if isinstance(raised, ConstraintViolation):
-        return error(f"{CONSTRAINTS_VIOLATED}{raised}")
-    return error(f"Durable Object storage operation failed and the object was reset: {raised}")
-
-
-async def _awaited(work: Awaitable[Any]) -> Any:
-    return await work
-
-
-def user_line() -> str:
-    """`entry.py:12: `, the line of the worker's code that runs now; empty when none does."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and traces.is_inner(frame.f_code.co_filename):
-        frame = frame.f_back
-    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}: " if frame is not None else ""
-
-
-def _has_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pyflare.config.diagnostics import Diagnostics
+from pyflare.config.entries import enforces_limits
 from pyflare.config.model import WorkerConfig
 from pyflare.engines.durable_objects.migrations import ObjectClass, Replay, Step
 
@@ -52,6 +53,7 @@ class ObjectsConfig:
     steps: Sequence[Step] = ()
     entry: str = ""  # the entry file, for messages
     evict_after: float | None = None  # seconds, from [tool.pyflare]; 0: never
+    enforce_limits: bool = True  # False: `limits = "warn"` under [tool.pyflare]
 
 
 def parse(config: WorkerConfig, diagnostics: Diagnostics) -> ObjectsConfig:
@@ -76,7 +78,7 @@ def parse(config: WorkerConfig, diagnostics: Diagnostics) -> ObjectsConfig:
         diagnostics.fault("[tool.pyflare] evict_after", "must be a number of seconds")
         evict_after = None
     entry = str(config.main) if config.main else ""
-    return ObjectsConfig(config.name, bindings, classes, replay.steps, entry, evict_after)
+    return ObjectsConfig(config.name, bindings, classes, replay.steps, entry, evict_after, enforces_limits(config))
 
 
 def _without_migration(missing: Sequence[str], replay: Replay) -> str:

@@ -80,6 +80,7 @@ class DurableObjects:
         if found is None:
             found = Namespace(worker, definition, self._ctx, self.ledger, self.deadlines, self._resting)
             found.evict_after = getattr(self, "_evict_after", EVICT_AFTER_SECONDS)
+            found.enforce_limits = self._configs[worker].enforce_limits if worker in self._configs else True
             self._by_key[definition.unique_key] = found
         self._namespaces[worker, definition.name] = found
         return found

@@ -27,7 +27,9 @@ from pyflare.interop.web.response import Response
 from pyflare.storage.database import Database
 
 if TYPE_CHECKING:
-    from pyflare.engines.durable_objects.actor import Actor, Instance
+    from pyflare.engines.durable_objects.actor import Actor
+    from pyflare.engines.durable_objects.instance import Instance
+    from pyflare.engines.durable_objects.store import ObjectStore
 
 SEPARATOR = "\x1f"  # between the names of nested facets
 ABORTED = "Application called abort() to reset Durable Object."
@@ -135,14 +137,19 @@ class FacetPlace:
     def __init__(self, parent: Instance, worker: str, class_name: str, file: Path) -> None:
         above = parent.actor.place
         self.worker, self.class_name, self.unique_key = worker, class_name, above.unique_key
-        self.sqlite = True
-        self.durability, self.log, self.clock = above.durability, above.log, above.clock
+        self.log, self.clock = above.log, above.clock
         self.deadlines, self.ledger, self.alarms = above.deadlines, above.ledger, None
         self.spawn, self.dispatch = above.spawn, above.dispatch
         self._parent, self._file = parent, file
 
     def path(self, actor: Actor) -> Path:
         return self._file
+
+    def store(self, actor: Actor) -> ObjectStore:
+        return self.opened(self._file, True)
+
+    def opened(self, path: Path, sqlite: bool) -> ObjectStore:
+        return self._parent.actor.place.opened(path, sqlite)
 
     def wakes(self, actor: Actor) -> None:
         self._parent.actor.place.wakes(self._parent.actor)

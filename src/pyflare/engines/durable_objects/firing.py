@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from pyflare.engines.durable_objects.actor import Actor, Instance
+from pyflare.engines.durable_objects.actor import Actor
 from pyflare.engines.durable_objects.alarms import NS_PER_MS, NS_PER_SECOND
 from pyflare.engines.durable_objects.config import ALARM_RETRIES, ALARM_WALL_SECONDS
 from pyflare.engines.durable_objects.handlers import call, handler
+from pyflare.engines.durable_objects.instance import Instance
 from pyflare.interop import traces
 from pyflare.interop.errors import JsException, error
 from pyflare.interop.proxy import JsObject

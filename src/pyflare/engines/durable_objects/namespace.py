@@ -14,6 +14,7 @@ from pyflare.engines.durable_objects.config import EVICT_AFTER_SECONDS
 from pyflare.engines.durable_objects.deadlines import Deadlines
 from pyflare.engines.durable_objects.ledger import Ledger
 from pyflare.engines.durable_objects.migrations import ObjectClass
+from pyflare.engines.durable_objects.store import MAX_OBJECT_BYTES, ObjectStore
 from pyflare.interop.errors import error
 from pyflare.storage.object_id import Namespace as Ids
 from pyflare.worker.event import Event
@@ -49,6 +50,8 @@ class Namespace:
         self.deadlines = deadlines
         self._resting = resting
         self.evict_after = EVICT_AFTER_SECONDS
+        self.enforce_limits = True
+        self.max_bytes = MAX_OBJECT_BYTES
         self.actors: dict[str, Actor] = {}
         self.alarms = AlarmIndex(self._made_folder, self.durability, ledger, self.unique_key)
         self._ids: dict[str | None, Ids] = {}
@@ -127,6 +130,18 @@ class Namespace:
 
     def path(self, actor: Actor) -> Path:
         return self._folder / f"{actor.id}.sqlite"
+
+    def store(self, actor: Actor) -> ObjectStore:
+        return self.opened(self.path(actor), self.sqlite)
+
+    def opened(self, path: Path, sqlite: bool) -> ObjectStore:
+        return ObjectStore(
+            path,
+            sqlite=sqlite,
+            durability=self.durability,
+            max_bytes=self.max_bytes,
+            enforce_limits=self.enforce_limits,
+        )
 
     def exists(self, id: str) -> bool:
         return id in self.actors or (self._folder / f"{id}.sqlite").exists()

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pyflare.engines.durable_objects.alarms import AlarmIndex
     from pyflare.engines.durable_objects.deadlines import Deadlines
     from pyflare.engines.durable_objects.ledger import Ledger
+    from pyflare.engines.durable_objects.store import ObjectStore
     from pyflare.log import Log
     from pyflare.worker.event import Event
 
@@ -20,8 +21,6 @@ class Place(Protocol):
     worker: str
     class_name: str
     unique_key: str
-    sqlite: bool  # whether its objects have `storage.sql`
-    durability: str
     log: Log
     clock: Clock
     deadlines: Deadlines
@@ -36,6 +35,14 @@ class Place(Protocol):
 
     def path(self, actor: Actor) -> Path:
         """The file of an object."""
+        ...
+
+    def store(self, actor: Actor) -> ObjectStore:
+        """That file, to be opened when it is needed."""
+        ...
+
+    def opened(self, path: Path, sqlite: bool) -> ObjectStore:
+        """Any file with the settings of here; not `sqlite`: without `storage.sql`."""
         ...
 
     def wakes(self, actor: Actor) -> None:

@@ -21,7 +21,7 @@ from pyflare.interop.web.websocket import WebSocket
 from pyflare.worker.context import as_awaitable
 
 if TYPE_CHECKING:
-    from pyflare.engines.durable_objects.actor import Instance
+    from pyflare.engines.durable_objects.instance import Instance
 
 ACCEPTED_ALREADY = "Cannot call `acceptWebSocket()` if the WebSocket was already accepted via `accept()`"
 PAIR_USED = (
