@@ -24,6 +24,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "workflows": ("pyflare.cli.workflows", "Look into local workflows and steer their instances."),
     "trigger": ("pyflare.cli.trigger", "Run a cron handler now."),
     "init": ("pyflare.cli.init", "Make the folder of a new worker."),
+    "types": ("pyflare.cli.types", "Write the type of self.env for type checkers and editors."),
     "d1": ("pyflare.cli.d1", "Work on local D1 databases."),
     "kv": ("pyflare.cli.kv", "Work on local KV namespaces."),
     "r2": ("pyflare.cli.r2", "Work on local R2 buckets."),

@@ -67,7 +67,8 @@ function draw() {
 }
 
 function drawNav(room) {
-  const links = [[OVERVIEW, "Overview"], ...Object.entries(state.rooms).map(([name, one]) => [name, one.title])];
+  const shown = Object.entries(state.rooms).filter(([, one]) => one.tables.length || Object.keys(one.actions).length);
+  const links = [[OVERVIEW, "Overview"], ...shown.map(([name, one]) => [name, one.title])];
   nav.replaceChildren(...links.map(([name, title]) =>
     h("a", { href: `${location.pathname}#${name}`, "aria-current": name === room ? "page" : null }, title)));
 }

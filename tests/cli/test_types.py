@@ -1,0 +1,102 @@
+"""`pyflare types`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from pyflare import engines
+from pyflare.cli import main
+from pyflare.cli.types import BINDINGS, PROTOCOLS, members
+from tests.support.project import Project
+
+KEYS: dict[str, Any] = {
+    "vars": {"GREETING": "Hello", "LIMIT": 5, "DEBUG": True, "NESTED": {"a": [1]}},
+    "kv_namespaces": [{"binding": "NOTES", "id": "n"}],
+    "queues": {"producers": [{"binding": "JOBS", "queue": "jobs"}]},
+    "durable_objects": {"bindings": [{"name": "COUNTER", "class_name": "Counter"}]},
+    "migrations": [{"tag": "v1", "new_sqlite_classes": ["Counter"]}],
+    "version_metadata": {"binding": "VERSION"},
+}
+
+
+def types(project: Project, *arguments: str) -> Result:
+    return CliRunner().invoke(main, ["types", "--cwd", str(project.root), *arguments])
+
+
+def test_env_has_a_member_for_each_binding_and_variable(project: Project) -> None:
+    project.configure(**KEYS)
+    assert members(project.load()) == {
+        "GREETING": "str",
+        "LIMIT": "float",
+        "DEBUG": "bool",
+        "NESTED": "Any",
+        "NOTES": "KVNamespace",
+        "JOBS": "Queue",
+        "COUNTER": "DurableObjectNamespace",
+        "VERSION": "VersionMetadata",
+    }
+
+
+def test_the_stub_lies_beside_the_entry_module(project: Project) -> None:
+    project.configure(**KEYS)
+    assert types(project).output == "Wrote src/worker_env.pyi\n"
+    text = (project.root / "src/worker_env.pyi").read_text()
+    assert "class Env(Protocol):\n    COUNTER: DurableObjectNamespace\n    DEBUG: bool\n" in text
+
+
+def test_a_type_checker_reads_it(project: Project, tmp_path: Path) -> None:
+    project.configure(**KEYS)
+    types(project)
+    use = "from worker_env import Env\n\nasync def f(env: Env) -> None:\n    await env.NOTES.put(env.GREETING, 1)\n"
+    project.write("src/right.py", use)
+    project.write("src/wrong.py", use + "    env.NOTES.send(1)\n")
+
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), "right.py", "wrong.py"]
+    done = subprocess.run(command, cwd=project.root / "src", capture_output=True, text=True, check=False)
+    assert 'wrong.py:5: error: "KVNamespace" has no attribute "send"' in done.stdout
+    assert "Found 1 error in 1 file (checked 2 source files)" in done.stdout
+
+
+def test_place_and_name_can_be_given(project: Project) -> None:
+    project.configure(**KEYS)
+    types(project, "types/bindings.pyi", "--env-interface", "Bindings")
+    assert "class Bindings(Protocol):" in (project.root / "types/bindings.pyi").read_text()
+
+
+def test_a_stub_that_is_out_of_date_is_told(project: Project) -> None:
+    project.configure(**KEYS)
+    types(project)
+    assert types(project, "--check").output == "src/worker_env.pyi is up to date\n"
+    project.configure(vars={"OTHER": "x"})
+    result = types(project, "--check")
+    assert (result.exit_code, result.stderr) == (1, "error: src/worker_env.pyi is out of date; run pyflare types\n")
+
+
+def test_a_worker_without_bindings_has_an_empty_env(project: Project) -> None:
+    project.configure()
+    types(project)
+    assert (project.root / "src/worker_env.pyi").read_text().endswith("class Env(Protocol):\n    ...\n")
+
+
+def test_a_name_that_is_no_class_is_refused(project: Project) -> None:
+    project.configure()
+    assert 'error: "class" cannot be the name of a class' in types(project, "--env-interface", "class").stderr
+
+
+@pytest.mark.parametrize("key", BINDINGS)
+def test_every_key_is_one_that_a_room_understands(key: str) -> None:
+    known = {name for names in engines.ENGINES.values() for name in names}
+    assert key.split(".")[0] in known
+
+
+def test_the_protocols_have_no_name_twice() -> None:
+    lines = PROTOCOLS.read_text().splitlines()
+    classes = [line.partition("(")[0] for line in lines if line.startswith("class ")]
+    assert len(classes) == len(set(classes))
+    assert {f"class {kind}" for _, kind in BINDINGS.values() if kind != "Any"} <= set(classes)
