@@ -9,7 +9,7 @@ import sys
 import sysconfig
 import traceback
 from pathlib import Path
-from types import TracebackType
+from types import FrameType, TracebackType
 
 import greenlet
 
@@ -57,3 +57,11 @@ def last_frame(raised: BaseException) -> tuple[str, int] | None:
     """File and line where the exception was raised."""
     frames = traceback.extract_tb(raised.__traceback__)
     return (frames[-1].filename, frames[-1].lineno or 0) if frames else None
+
+
+def user_line() -> str:
+    """`entry.py:12: `, the line of the worker's code that runs now; empty when none does."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_inner(frame.f_code.co_filename):
+        frame = frame.f_back
+    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}: " if frame is not None else ""

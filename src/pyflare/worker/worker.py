@@ -44,6 +44,7 @@ class Worker:
     caches_of: Callable[[], Any] | None = None
     loopback_of: Callable[[], Any] | None = None
     arities: dict[tuple[Any, str], int] = field(default_factory=dict)
+    hints: set[str] = field(default_factory=set)  # what the worker's author was told once
 
     @property
     def name(self) -> str:

@@ -11,11 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import sys
 from collections.abc import Awaitable, Callable
 from contextvars import Context
-from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from pyflare.engines.durable_objects.alarms import Alarm
@@ -194,10 +191,6 @@ class Instance:
         running = scope.current.get()
         return running.worker.loopback() if running is not None else JsObject.make()
 
-    def hint(self, topic: str, text: str) -> None:
-        """What Cloudflare does and surprises: said once, with the line of the worker."""
-        self.actor.place.log.once("warn", f"{topic} {text}", f"{user_line()}{text}")
-
     # --- storage --------------------------------------------------------------------------------------------------
 
     def _wrote(self) -> None:
@@ -296,14 +289,6 @@ def _commit_failed(raised: Exception) -> JsException:
 
 async def _awaited(work: Awaitable[Any]) -> Any:
     return await work
-
-
-def user_line() -> str:
-    """`entry.py:12: `, the line of the worker's code that runs now; empty when none does."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and traces.is_inner(frame.f_code.co_filename):
-        frame = frame.f_back
-    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}: " if frame is not None else ""
 
 
 def _has_loop() -> bool:

@@ -17,6 +17,7 @@ from pyflare.interop.errors import error, range_error, type_error
 from pyflare.interop.promise import JsPromise
 from pyflare.interop.proxy import JsObject, JsProxy, get, is_nullish, jsnull, options
 from pyflare.interop.web.auto_response import WebSocketRequestResponsePair
+from pyflare.interop.web.console import hint
 from pyflare.interop.web.websocket import WebSocket
 from pyflare.worker.context import as_awaitable
 
@@ -76,7 +77,7 @@ class DurableObjectState(JsProxy):
         if self._sockets.of(face.channel.peer) is not None or face.coupled:
             raise error(PAIR_USED)
         if tags is not None and not isinstance(tags, JsArray):
-            self._instance.hint(
+            hint(
                 "acceptWebSocket",
                 'acceptWebSocket() takes tags as an array of JavaScript: acceptWebSocket(ws, to_js(["red"]))',
             )

@@ -33,6 +33,15 @@ def report(raised: Any) -> None:
     write("error", f"Uncaught {traces.render(raised) if thrown else to_text(raised)}")
 
 
+def hint(topic: str, text: str) -> None:
+    """What Cloudflare does and surprises people: said once to a worker, with the line of its code that met it."""
+    running = scope.current.get()
+    told = getattr(running.worker, "hints", None) if running is not None else None
+    if told is not None and topic not in told:
+        told.add(topic)
+        write("warn", f"{traces.user_line()}{text}")
+
+
 class Console(JsProxy):
     """The object `js.console` of one worker."""
 

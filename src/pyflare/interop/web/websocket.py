@@ -24,7 +24,7 @@ from pyflare.interop.v8 import dumps, loads
 from pyflare.interop.web.blob import Blob
 from pyflare.interop.web.bytes import utf8
 from pyflare.interop.web.channel import NO_STATUS, Channel, Receiver
-from pyflare.interop.web.console import report
+from pyflare.interop.web.console import hint, report
 from pyflare.interop.web.event_target import CloseEvent, ErrorEvent, Event, EventTarget, MessageEvent
 
 CONNECTING, OPEN, CLOSING, CLOSED = 0, 1, 2, 3
@@ -129,6 +129,8 @@ class WebSocket(EventTarget):
             self.channel.send(message.data)
         else:
             # Python's bytes are no buffer of JavaScript: they go out as text, "b'…'", as recorded.
+            if isinstance(message, (bytes, bytearray, memoryview)):
+                hint("send", 'send(b"…") sends the text "b\'…\'"; send(to_js(data)) sends the bytes')
             self.channel.send(to_text(message))
 
     def close(self, code: Any = None, reason: Any = None) -> None:
@@ -144,7 +146,15 @@ class WebSocket(EventTarget):
             raise type_error(NOT_ACCEPTED)
 
     def serializeAttachment(self, value: Any = None) -> None:
-        data = dumps(clone(value))
+        try:
+            data = dumps(clone(value))
+        except JsException:
+            hint(
+                "serializeAttachment",
+                "serializeAttachment() takes values of JavaScript: "
+                "serializeAttachment(to_js(value, dict_converter=Object.fromEntries))",
+            )
+            raise
         if len(data) > MAX_ATTACHMENT_BYTES:
             raise error(
                 f"A WebSocket 'attachment' cannot be larger than {MAX_ATTACHMENT_BYTES} bytes."
