@@ -100,7 +100,7 @@ class Log:
             shown = f"{BOLD}{method}{RESET} {path} {colour}{BOLD}{status} {reason}{RESET}"
             line = f"[wrangler:info] {shown} {GREY}({ms:.0f}ms){RESET}"
         else:
-            line = f"[wrangler:info] {method} {path} {status} {reason} ({ms:.0f}ms)"
+            line = f"[wrangler:info] {method} {path} {status} {reason} ({int(ms + 0.5)}ms)"
         self._waiting.append(line)
         if self.defer is None:
             self.flush()

@@ -215,6 +215,18 @@ def test_a_body_that_nobody_reads_does_not_disturb_the_next_request() -> None:
     assert answer.count(b"HTTP/1.1 200 OK") == 2
 
 
+def test_a_large_body_that_nobody_reads_does_not_stop_the_connection() -> None:
+    large = b"x" * 2_000_000
+
+    async def client(hub: Hub, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+        writer.write(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(large) + large)
+        await reader.readuntil(b"hello")
+        writer.write(GET)
+        return await reader.readuntil(b"hello")
+
+    assert b" 200 OK" in serve(hello, client)
+
+
 def test_a_client_that_waits_for_100_continue_gets_it_when_the_body_is_read() -> None:
     head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n"
 

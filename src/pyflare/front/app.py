@@ -6,7 +6,7 @@ The hot path is `_serve`: no routing, no middleware, one coroutine from the pars
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Protocol
 
 from pyflare.front.connection import Hub
@@ -51,9 +51,10 @@ class Front:
     ) -> None:
         self.hub = hub
         self.log = hub.log
+        self._noting = hub.log.enabled("info")
         self.broken = broken
         self._incoming = incoming
-        self._worker = worker
+        self._fetch: Callable[[Request], Awaitable[Response]] = worker.fetch if worker is not None else _no_worker
         self._make_control = control
         self._control: Control | None = None
         self._live = live
@@ -66,8 +67,20 @@ class Front:
             if self.broken is not None:
                 server_error(exchange, self.broken, self._live)
                 self._note(exchange, 500, "Internal Server Error")
-            else:
-                await self._serve(exchange)
+                return
+            request = exchange.request = self._incoming.request(exchange)
+            exchange.on_gone = _gone
+            response = await self._fetch(request)
+            if response._web_socket is not None or self._live is not None:
+                response = self._special(exchange, response)
+                if response._web_socket is not None:
+                    return
+            self._note(exchange, response.status, response.statusText)
+            rest = send(exchange, response)
+            if rest is not None:
+                await rest
+        except BadHost:
+            plain(exchange, 400, "Bad Request", "Invalid Host header")
         except asyncio.CancelledError as cancelled:
             if exchange.gone or self.hub.expired:
                 self._give_up(exchange)
@@ -77,6 +90,15 @@ class Front:
             self._failed(exchange, raised)
         finally:
             self.hub.ended(exchange)
+
+    def _special(self, exchange: Exchange, response: Response) -> Response:
+        """What few responses need: the script of live reload; a WebSocket is answered here."""
+        if response._web_socket is not None:
+            self._note(exchange, response.status, response.statusText)
+            self._couple(exchange, response)
+        elif self._live is not None:
+            response = self._live.with_script(response)
+        return response
 
     async def _answer_itself(self, exchange: Exchange) -> bool:
         """False: it is no control path after all."""
@@ -90,25 +112,6 @@ class Front:
         if not self._control.is_quiet(exchange.target):
             self._note(exchange, exchange.status, status_text(exchange.status))
         return True
-
-    async def _serve(self, exchange: Exchange) -> None:
-        try:
-            request = self._incoming.request(exchange)
-        except BadHost:
-            plain(exchange, 400, "Bad Request", "Invalid Host header")
-            return
-        exchange.request, exchange.on_gone = request, _gone
-        assert self._worker is not None
-        response = await self._worker.fetch(request)
-        self._note(exchange, response.status, response.statusText)
-        if self._live is not None:
-            response = self._live.with_script(response)
-        if response._web_socket is not None:
-            self._couple(exchange, response)
-        else:
-            rest = send(exchange, response)
-            if rest is not None:
-                await rest
 
     def _couple(self, exchange: Exchange, response: Response) -> None:
         """Join the client's socket with the worker's."""
@@ -149,8 +152,13 @@ class Front:
             self._note(exchange, 500, "Internal Server Error")
 
     def _note(self, exchange: Exchange, status: int, reason: str) -> None:
-        elapsed = (self.hub.loop.time() - exchange.started_at) * 1000
-        self.log.request(exchange.method, path_of(exchange.target), status, reason, elapsed)
+        if self._noting:
+            elapsed = (self.hub.loop.time() - exchange.started_at) * 1000
+            self.log.request(exchange.method, path_of(exchange.target), status, reason, elapsed)
+
+
+async def _no_worker(request: Request) -> Response:
+    raise AssertionError("without a worker there is a reason, which was answered")
 
 
 def _gone(exchange: Exchange) -> None:

@@ -35,6 +35,7 @@ class Exchange:
     complete = False  # the whole request has arrived
     gone = False
     started = False  # the answer's head is written
+    over = False  # all of it is
     status = 0  # of that answer
     started_at = 0.0  # of the loop's clock
     named = False  # the log said that nothing answers it

@@ -160,7 +160,7 @@ class HttpProtocol(Connection):
                 exchange.expects = value.lower() == "100-continue"
 
     def on_body(self, body: bytes) -> None:
-        if self._incoming is not None:
+        if self._incoming is not None and not self._incoming.over:  # what nobody will read is thrown away
             self._incoming.feed(body)
 
     def on_message_complete(self) -> None:
@@ -181,6 +181,7 @@ class HttpProtocol(Connection):
     def answered(self, exchange: Exchange) -> None:
         """`exchange` is answered: go on with the next one, or close."""
         self._current = None
+        exchange.over = True
         exchange.discard()
         if not exchange.keep_alive:
             self._waiting.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import socket
 from collections.abc import Callable, Sequence
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from pyflare.engines.base import BindingRow
     from pyflare.front.control import Control
     from pyflare.server import Server
+
+
+GC_OBJECTS = 5_000  # that may come into being until the collector looks at the young ones
 
 
 class Serving:
@@ -54,6 +58,9 @@ class Serving:
         self._hub = Hub(loop, self._clock, self._log)
         self._log.defer = loop.call_soon
         self._front = self._make_front(token)
+        # What is there now stays; a request leaves no cycles, so collecting more often than this finds nothing.
+        gc.freeze()
+        gc.set_threshold(GC_OBJECTS, 20, 20)
         for one in sockets:
             self._accepting.append(await loop.create_server(self._connection, sock=one, ssl=tls))
 
