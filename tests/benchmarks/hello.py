@@ -1,6 +1,6 @@
 """Requests a second of a hello worker, relative to an empty ASGI app on uvicorn. Wanted: 0.5 (SDK), 0.65 (raw).
 
-python tests/benchmarks/hello.py [seconds of each measurement] [rounds]
+python -m tests.benchmarks.hello [seconds of each measurement] [rounds]
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from common import RAW_WORKER, WORKER, Running, free_port, in_turn, load, pyflare, server, uvicorn, worker_folder
+from tests.benchmarks.common import RAW_WORKER, WORKER, Running, free_port, in_turn, load, pyflare, server, uvicorn, worker_folder
 
 
 def main(seconds: float, rounds: int) -> None:

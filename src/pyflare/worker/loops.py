@@ -71,10 +71,15 @@ for _name in vars(asyncio.AbstractEventLoop):
         _delegate(_name)
 
 
+def _web_loop(loop: asyncio.AbstractEventLoop) -> asyncio.AbstractEventLoop:
+    make: Callable[[asyncio.AbstractEventLoop], asyncio.AbstractEventLoop] = WebLoop
+    return make(loop)
+
+
 class _Policy(asyncio.DefaultEventLoopPolicy):
     def new_event_loop(self) -> asyncio.AbstractEventLoop:
         with contextlib.suppress(RuntimeError):
-            return WebLoop(asyncio.get_running_loop())  # type: ignore[return-value]
+            return _web_loop(asyncio.get_running_loop())
         return super().new_event_loop()
 
     def set_event_loop(self, loop: asyncio.AbstractEventLoop | None) -> None:

@@ -61,7 +61,9 @@ class ServiceBinding(Fetcher):
             return Response.make(503, "Service Unavailable", Headers.make([]), Body.make(missing.encode()))
         service = self._service
         try:
-            return await self._ctx.dispatch(service.service, Fetch(request, service.entrypoint, self._props))
+            response: Response
+            response = await self._ctx.dispatch(service.service, Fetch(request, service.entrypoint, self._props))
+            return response
         except Exception as raised:
             raise remote(raised) from None
 
