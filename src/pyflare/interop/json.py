@@ -19,11 +19,14 @@ from pyflare.interop.errors import JsException, error, type_error
 from pyflare.interop.proxy import JsFunction, JsObject, JsProxy, is_nullish, jsnull
 
 ABSENT = object()
+SIMPLE_DEPTH = 20  # deeper values, and circles, take the long way
 
 
 def stringify(value: Any, replacer: Any = None, indent: Any = None) -> str | None:
     """JSON text; None when `value` is undefined or a function."""
-    plain = _Plain(replacer).convert("", value)
+    plain = _simple(value) if replacer is None else ABSENT
+    if plain is ABSENT:
+        plain = _Plain(replacer).convert("", value)
     if plain is ABSENT:
         return None
     if not isinstance(indent, (int, str)) or not indent:
@@ -83,6 +86,32 @@ def _revive(key: str, value: Any, reviver: Any) -> Any:
     elif isinstance(value, JsArray):
         value._items[:] = [_revive(str(at), item, reviver) for at, item in enumerate(value._items)]
     return reviver(key, value)
+
+
+def _simple(value: Any, depth: int = 0) -> Any:
+    """What `json.dumps` takes, for the common values: objects and arrays of text, small integers, booleans and null.
+    ABSENT for all others, which `_Plain` knows."""
+    kind = type(value)
+    if kind is str or kind is bool:
+        return value
+    if kind is int:
+        return value if -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER else ABSENT
+    if value is jsnull:
+        return None
+    if depth == SIMPLE_DEPTH:
+        return ABSENT
+    if kind is JsObject:
+        plain = {}
+        for name, item in value.js_properties().items():
+            made = item if type(item) is str else _simple(item, depth + 1)
+            if made is ABSENT:
+                return ABSENT
+            plain[name] = made
+        return ABSENT if "toJSON" in plain else plain
+    if kind is JsArray:
+        items = [item if type(item) is str else _simple(item, depth + 1) for item in value._items]
+        return ABSENT if ABSENT in items else items
+    return ABSENT
 
 
 class _Plain:

@@ -66,7 +66,6 @@ class QueuesConfig:
     enforce_limits: bool = True  # False: `limits = "warn"` under [tool.pyflare]
 
 
-PRODUCER_KEYS = {"binding", "queue", "delivery_delay", "remote"}
 NUMBERS = {  # key of a consumer -> least, greatest
     "max_batch_size": (1, MAX_BATCH_MESSAGES),
     "max_batch_timeout": (0, MAX_BATCH_TIMEOUT_SECONDS),
@@ -75,7 +74,6 @@ NUMBERS = {  # key of a consumer -> least, greatest
     "max_concurrency": (1, MAX_CONCURRENCY),
     "visibility_timeout_ms": (0, MAX_VISIBILITY_TIMEOUT_MS),
 }
-CONSUMER_KEYS = {"queue", "type", "dead_letter_queue", *NUMBERS}
 FRACTIONS = ("max_batch_timeout", "consumer_timeout")  # these may be parts of a second; the others are whole
 TYPES = ("worker", "http_pull")
 
@@ -117,14 +115,14 @@ class _Reader:
         return [(f"queues.{key}[{at}]", item) for at, item in enumerate(value)]
 
     def producer(self, path: str, item: Any) -> Producer | None:
-        if not self.known_keys(path, item, PRODUCER_KEYS):
+        if not self.is_object(path, item):
             return None
         binding, queue = self.text(path, item, "binding"), self.text(path, item, "queue")
         delay = self.number(path, item, "delivery_delay", 0, 0, MAX_DELAY_SECONDS)
         return Producer(binding, queue, int(delay)) if binding and queue else None
 
     def consumer(self, path: str, item: Any) -> Consumer | None:
-        if not self.known_keys(path, item, CONSUMER_KEYS):
+        if not self.is_object(path, item):
             return None
         queue = self.text(path, item, "queue")
         kind = item.get("type") or "worker"
@@ -159,13 +157,10 @@ class _Reader:
         )
         return undecided, timeout
 
-    def known_keys(self, path: str, item: Any, known: set[str]) -> bool:
+    def is_object(self, path: str, item: Any) -> bool:
         if not isinstance(item, Mapping):
             self.diagnostics.fault(path, f"must be an object, not {_kind(item)}")
             return False
-        for key in item:
-            if key not in known:
-                self.diagnostics.warn(f"Unknown key {path}.{key}")
         return True
 
     def text(self, path: str, item: Mapping[str, Any], key: str) -> str:
