@@ -323,5 +323,5 @@ class DurableObjects:
 async def _turn() -> None:
     loop = asyncio.get_running_loop()
     turn = loop.create_future()
-    loop.call_soon(turn.set_result, None)
+    loop.call_soon(lambda: turn.done() or turn.set_result(None))
     await turn
