@@ -303,3 +303,25 @@ def test_with_its_flag_a_batch_ends_with_its_handler(tmp_path: Path) -> None:
     code = BACKGROUND.replace("RAISES", "False")
     ends, _ = run(tmp_path, code, batch_ends, Compat("2026-08-01", flags), sections=QUEUES)
     assert ends == [False, False]
+
+
+async def nothing(server: Server) -> None:
+    """The start is enough."""
+
+
+def test_functions_at_module_level_are_named_as_they_are_written(tmp_path: Path) -> None:
+    code = "async def fetch(request): pass\nasync def on_queue(batch): pass\n"
+
+    _, said = run(tmp_path, code, nothing)
+    assert "fetch, on_queue at module level works here; Cloudflare needs" in said
+    assert "with fetch, queue as methods" in said
+
+
+def test_a_constructor_that_cannot_be_called_is_named_at_start(tmp_path: Path) -> None:
+    _, said = run(tmp_path, CLASS.format(handler="def __init__(self): pass"), nothing)
+    assert "Default.__init__ is called with two arguments: write `def __init__(self, ctx, env):`" in said
+
+
+def test_a_constructor_with_two_arguments_is_right(tmp_path: Path) -> None:
+    _, said = run(tmp_path, CLASS.format(handler="def __init__(self, *given): super().__init__(*given)"), nothing)
+    assert "__init__" not in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import difflib
 import functools
 import importlib
 import sys
@@ -13,8 +14,11 @@ from types import FrameType, TracebackType
 
 import greenlet
 
+from pyflare.interop import scope
 from pyflare.interop.errors import JsException
 
+BAD_BODY = "Unsupported type in Response: "  # how the SDK begins
+BODY_HINT = "return Response(...) with text or bytes, or Response.json(...) with anything else"
 ENV_HINT = "env is None in class handlers: use self.env"
 
 
@@ -45,8 +49,30 @@ def render(raised: BaseException) -> str:
     """The formatted traceback, ending in `Class: message`; what the runtime itself refused is that one line."""
     if isinstance(raised, JsException) and not _passed_user_code(raised.__traceback__):
         return str(raised)
-    made = traceback.TracebackException(type(raised), raised, own(raised.__traceback__), capture_locals=False)
-    return "".join(made.format()).rstrip("\n")
+    trace = own(raised.__traceback__)
+    if isinstance(raised, SyntaxError) and not _passed_user_code(trace):
+        trace = None  # its own text names file and line; the frames are those of the import
+    made = traceback.TracebackException(type(raised), raised, trace, capture_locals=False)
+    return "\n".join(["".join(made.format()).rstrip("\n"), *_hints(raised)])
+
+
+def _hints(raised: BaseException) -> list[str]:
+    """What to write instead, where the message alone does not say it."""
+    if isinstance(raised, TypeError) and str(raised).startswith(BAD_BODY):
+        return [BODY_HINT]
+    if isinstance(raised, AttributeError):
+        running = scope.current.get()
+        env = None if running is None else running.worker.env
+        if env is not None and raised.obj is env and raised.name:
+            return [_missing(raised.name, sorted(vars(env)))]
+    return []
+
+
+def _missing(name: str, configured: list[str]) -> str:
+    near = difflib.get_close_matches(name, configured, 1)
+    if near:
+        return f"env has no {name}; did you mean {near[0]}?"
+    return f"env has no {name}; the configuration gives: {', '.join(configured) or 'nothing'}"
 
 
 def _passed_user_code(trace: TracebackType | None) -> bool:

@@ -128,10 +128,11 @@ def _explain(worker: Worker, module: ModuleType, log: Log) -> None:
     if worker.handlers and default is not None and not modern:
         raise WorkerError(f"{main}: TypeError: Cannot define multiple default entrypoints")
     if worker.handlers and default is None and modern:
-        names = ", ".join(sorted(worker.handlers))
+        names = sorted(name if hasattr(module, name) else name.removeprefix("on_") for name in worker.handlers)
+        methods = sorted({name.removeprefix("on_") for name in worker.handlers})
         log.warn(
-            f"{main}: {names} at module level works here; Cloudflare needs "
-            "`class Default(WorkerEntrypoint)` with methods of these names"
+            f"{main}: {', '.join(names)} at module level works here; Cloudflare needs "
+            f"`class Default(WorkerEntrypoint)` with {', '.join(methods)} as {'methods' if methods[1:] else 'a method'}"
         )
     if default is None and not worker.handlers and not worker.exports:
         near = difflib.get_close_matches("Default", dir(module), 1)
@@ -139,6 +140,9 @@ def _explain(worker: Worker, module: ModuleType, log: Log) -> None:
         raise WorkerError(f"{main}: no `class Default(WorkerEntrypoint)` is exported{hint}")
     for name in STRICT:
         _check_signature(worker, default, name, log)
+    for name, cls in worker.exports.items():
+        if not _accepts(_constructor(cls), 3):
+            log.warn(f"{main}: {name}.__init__ is called with two arguments: write `def __init__(self, ctx, env):`")
 
 
 def _check_signature(worker: Worker, default: type | None, name: str, log: Log) -> None:
@@ -152,6 +156,15 @@ def _check_signature(worker: Worker, default: type | None, name: str, log: Log) 
             f"{worker.config.main}: Default.{name} takes {takes} argument{'s' * (takes != 1)}, Cloudflare calls it "
             f"with three: write `{line}` (env and ctx are None; use self.env)"
         )
+
+
+def _constructor(cls: type) -> Callable[..., Any]:
+    """The `__init__` that the class was written with; the SDK puts one of its own around it."""
+    written: Callable[..., Any] = getattr(cls, "__init__")  # noqa: B009  (mypy refuses the attribute)
+    if not inspect.isfunction(written):
+        return written
+    inner = inspect.getclosurevars(written).nonlocals.get("original_init")
+    return inner if inspect.isfunction(inner) else written
 
 
 def _accepts(function: Callable[..., Any], count: int) -> bool:

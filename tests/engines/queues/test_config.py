@@ -73,11 +73,6 @@ def test_a_section_of_the_wrong_type_is_a_fault(tmp_path: Path) -> None:
     assert complaints(tmp_path, ["jobs"]) == ['queues: must be an object with "producers" and "consumers", not a list']
 
 
-def test_unknown_keys_warn_with_their_path(tmp_path: Path) -> None:
-    _, diagnostics = parsed(tmp_path, {"consumers": [{"queue": "jobs", "max_batch": 5}]})
-    assert diagnostics.warnings == ["Unknown key queues.consumers[0].max_batch"]
-
-
 def test_a_dead_letter_queue_may_not_be_the_queue_itself(tmp_path: Path) -> None:
     found = complaints(tmp_path, {"consumers": [{"queue": "jobs", "dead_letter_queue": "jobs"}]})
     assert found == ['queues.consumers[0].dead_letter_queue: Dead letter queue for queue "jobs" cannot be itself']

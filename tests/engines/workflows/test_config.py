@@ -48,11 +48,6 @@ def test_two_workflows_of_one_name_are_refused() -> None:
     assert "two workflows are named 'flow'" in diagnostics.faults[0]
 
 
-def test_unknown_keys_warn() -> None:
-    _, diagnostics = read({**ONE, "colour": "red"})
-    assert diagnostics.warnings == ["Unknown key workflows[0].colour"]
-
-
 @pytest.mark.parametrize(
     ("text", "ms"),
     [

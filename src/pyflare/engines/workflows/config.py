@@ -34,7 +34,6 @@ PARK_AFTER_SECONDS = 10.0  # ours: an instance that only waits leaves the memory
 MAX_WAITING_AWAKE = 256  # ours: so many of them stay in memory for that long
 
 NAME = re.compile(r"[a-zA-Z0-9_][a-zA-Z0-9-_]*")
-KEYS = {"binding", "name", "class_name", "script_name", "limits", "schedules", "remote"}
 
 
 @dataclass(frozen=True)
@@ -71,9 +70,6 @@ def _workflow(path: str, item: Any, config: WorkerConfig, diagnostics: Diagnosti
     if not isinstance(item, Mapping):
         diagnostics.fault(path, f"must be an object, not {item!r}")
         return None
-    for key in item:
-        if key not in KEYS:
-            diagnostics.warn(f"Unknown key {path}.{key}")
     texts = {key: _text(path, item, key, diagnostics) for key in ("binding", "name", "class_name")}
     name = texts["name"]
     if name and (len(name) > MAX_NAME_LENGTH or not NAME.fullmatch(name)):
