@@ -84,5 +84,10 @@ class Scheduler:
 async def _turn() -> None:
     loop = asyncio.get_running_loop()
     turn = loop.create_future()
-    loop.call_soon(lambda: turn.done() or turn.set_result(None))
+    loop.call_soon(_end, turn)
     await turn
+
+
+def _end(turn: asyncio.Future[None]) -> None:
+    if not turn.done():  # the scheduler was cancelled meanwhile
+        turn.set_result(None)

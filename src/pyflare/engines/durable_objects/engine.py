@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import difflib
 import shutil
-from collections.abc import Mapping, Sequence
+import types
+from collections.abc import Generator, Mapping, Sequence
 from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -320,8 +321,7 @@ class DurableObjects:
         return await query.run(namespace.actor(id, None), queries)
 
 
-async def _turn() -> None:
-    loop = asyncio.get_running_loop()
-    turn = loop.create_future()
-    loop.call_soon(lambda: turn.done() or turn.set_result(None))
-    await turn
+@types.coroutine
+def _turn() -> Generator[None, None, None]:
+    """Give the loop one turn."""
+    yield
