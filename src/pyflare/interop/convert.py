@@ -12,7 +12,7 @@ from pyflare.interop import proxy
 from pyflare.interop.buffers import BY_CODE, ArrayBuffer, BufferView, DataView, TypedArray, Uint8Array
 from pyflare.interop.containers import JsArray, JsMap, JsSet, to_text
 from pyflare.interop.errors import error
-from pyflare.interop.proxy import JsFunction, JsNull, JsObject, JsProxy, fold
+from pyflare.interop.proxy import JsFunction, JsNull, JsObject, JsProxy, fold, new_object
 
 Converter = Callable[..., Any]
 
@@ -165,6 +165,9 @@ class _ToJs:
 
     def plain(self, obj: Any, depth: int) -> Any:
         kind = type(obj)
+        if kind is dict and depth:  # what most values are made of
+            done = self.seen.get(id(obj))
+            return self.object(obj, depth) if done is None else done
         if kind in _SAME or isinstance(obj, JsProxy):
             return obj
         if depth == 0:
@@ -176,6 +179,9 @@ class _ToJs:
             return self.array(obj, depth)
         if isinstance(obj, dict):
             return self.object(obj, depth)
+        return self.special(obj, depth)
+
+    def special(self, obj: Any, depth: int) -> Any:
         if isinstance(obj, (bytes, bytearray)):
             return Uint8Array.make(ArrayBuffer.make(bytearray(obj)))
         if isinstance(obj, memoryview):
@@ -201,9 +207,8 @@ class _ToJs:
         if self.dict_converter is not None:
             pairs = [JsArray.make([key, self.convert(value, depth - 1)]) for key, value in obj.items()]
             return self.dict_converter(JsArray.make(pairs))
-        made: JsObject = JsObject.make()
-        self.seen[id(obj)] = made
-        properties = made.__dict__
+        properties: dict[str, Any] = {}
+        made = self.seen[id(obj)] = new_object(properties)
         for key, value in obj.items():
             name = key if type(key) is str else to_text(key)
             properties[name] = value if type(value) in _SAME else self.convert(value, depth - 1)

@@ -16,7 +16,7 @@ from pyflare.interop.containers import JsArray, to_text
 from pyflare.interop.convert import JsDoubleProxy
 from pyflare.interop.dates import JsDate
 from pyflare.interop.errors import JsException, error, type_error
-from pyflare.interop.proxy import JsFunction, JsObject, JsProxy, is_nullish, jsnull
+from pyflare.interop.proxy import JsFunction, JsObject, JsProxy, is_nullish, jsnull, new_object
 
 ABSENT = object()
 SIMPLE_DEPTH = 20  # deeper values, and circles, take the long way
@@ -50,7 +50,7 @@ def from_plain(value: Any) -> Any:
     if kind is str or kind is bool:
         return value
     if kind is dict:
-        return JsObject.make({key: from_plain(item) for key, item in value.items()})
+        return new_object({key: from_plain(item) for key, item in value.items()})
     if kind is list:
         return JsArray.make([from_plain(item) for item in value])
     if value is None:

@@ -204,6 +204,13 @@ class JsObject(JsProxy):
     as_py_json = as_object_map
 
 
+def new_object(properties: dict[str, Any]) -> JsObject:
+    """A plain object that takes the dict over; for hot paths, where `make` costs more than the object."""
+    made = object.__new__(JsObject)
+    made.__dict__ = properties
+    return made
+
+
 class ObjectMap(JsProxy):
     """`JsProxy.as_object_map()`: the properties of an object as items."""
 
