@@ -469,6 +469,24 @@ def test_an_index_row_without_an_alarm_in_the_object_is_dropped(tmp_path: Path) 
     within(tmp_path, scene)
 
 
+def test_an_index_of_an_older_workerd_keeps_its_two_columns(tmp_path: Path) -> None:
+    folder = tmp_path / "v3" / "do" / "w-Timer"
+    folder.mkdir(parents=True)
+    old = apsw.Connection(str(folder / "metadata.sqlite"))
+    old.execute("CREATE TABLE _cf_ALARM (actor_id TEXT PRIMARY KEY, scheduled_time INTEGER) WITHOUT ROWID")
+    old.close()
+
+    async def scene(w: World) -> None:
+        await w.stub("Timer", "lobby").arm(5)
+        w.restart()
+        await w.advance(6)
+        assert len(Timer.runs) == 1 and w.actor("Timer", "lobby").name == "lobby"
+        columns = apsw.Connection(str(folder / "metadata.sqlite")).execute("PRAGMA table_info(_cf_ALARM)").fetchall()
+        assert len(columns) == 2
+
+    within(tmp_path, scene)
+
+
 @pytest.mark.parametrize(("first", "second", "kept"), [(50, 5, 5), (5, 50, 5)])
 def test_a_kill_between_the_two_writes_leaves_the_index_early(
     tmp_path: Path, first: float, second: float, kept: float

@@ -27,9 +27,11 @@ CREATE TABLE IF NOT EXISTS _cf_ALARM (
 ) WITHOUT ROWID
 """
 COLUMNS = "SELECT name FROM pragma_table_info('_cf_ALARM')"
-ADD_NAME = "ALTER TABLE _cf_ALARM ADD COLUMN actor_name TEXT"
 ALL = "SELECT actor_id, scheduled_time, actor_name FROM _cf_ALARM"
 PUT = "INSERT OR REPLACE INTO _cf_ALARM (actor_id, scheduled_time, actor_name) VALUES (?, ?, ?)"
+# A file of a workerd before summer 2026, which must go on to work with it: it would not start with a third column.
+ALL_UNNAMED = "SELECT actor_id, scheduled_time, NULL FROM _cf_ALARM"
+PUT_UNNAMED = "INSERT OR REPLACE INTO _cf_ALARM (actor_id, scheduled_time) VALUES (?, ?)"
 REMOVE = "DELETE FROM _cf_ALARM WHERE actor_id = ?"
 
 NS_PER_SECOND = 1_000_000_000
@@ -46,6 +48,7 @@ class AlarmIndex:
         self._ledger = ledger
         self._unique_key = unique_key
         self._database: Database | None = None
+        self._named = True  # the file has a column for names
         self._scheduled: dict[str, int] = {}
         self._retries: dict[str, Retry] = {}
         self._heap: list[tuple[int, str]] = []
@@ -55,7 +58,8 @@ class AlarmIndex:
         """Read what an earlier run, or wrangler, left."""
         if not path.exists():
             return
-        for id, scheduled, name in self._db.execute(ALL):
+        database = self._db
+        for id, scheduled, name in database.execute(ALL if self._named else ALL_UNNAMED):
             self._scheduled[id] = scheduled
             if name is not None:
                 self.names[id] = name
@@ -71,7 +75,11 @@ class AlarmIndex:
         return self._retries.get(id)
 
     def put(self, id: str, scheduled: int, name: str | None) -> None:
-        self._db.execute(PUT, (id, scheduled, name))
+        database = self._db
+        if self._named:
+            database.execute(PUT, (id, scheduled, name))
+        else:
+            database.execute(PUT_UNNAMED, (id, scheduled))
         self._scheduled[id] = scheduled
         self._push(id)
 
@@ -130,8 +138,7 @@ class AlarmIndex:
         if self._database is None:
             path = self._folder() / "metadata.sqlite"
             self._database = Database(path, schema=SCHEMA, durability=self._durability)
-            if all(name != "actor_name" for (name,) in self._database.execute(COLUMNS)):
-                self._database.execute(ADD_NAME)  # a file of an older miniflare
+            self._named = any(name == "actor_name" for (name,) in self._database.execute(COLUMNS))
         return self._database
 
 
