@@ -68,8 +68,7 @@ async def _live(
         return 1
     show_bindings(log, serving)
     stop = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    _stop_by_signal(stop)
     await serving.open(sockets, token, tls)
     url, port = url_of(dev.local_protocol, dev.ip, sockets)
     lock.announce(Holder(os.getpid(), port, url, token))
@@ -78,3 +77,16 @@ async def _live(
     log.info("Shutting down local server...")
     await serving.close(END_DRAIN_S)
     return 0
+
+
+def _stop_by_signal(stop: asyncio.Event) -> None:
+    """The first signal ends it in good order; a second one at once, for code that never comes back to the loop: a
+    debugger's prompt, an endless `while`."""
+    loop = asyncio.get_running_loop()
+
+    def caught(number: int, _frame: object) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        loop.call_soon_threadsafe(stop.set)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, caught)

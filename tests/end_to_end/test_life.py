@@ -251,6 +251,20 @@ def test_without_reload_broken_code_ends_it(tmp_path: Path) -> None:
     assert "nothing_of_this_name" in dev.output
 
 
+def test_without_reload_a_second_signal_ends_it_while_the_worker_blocks(tmp_path: Path) -> None:
+    folder = project(
+        tmp_path, "import time\n" + HELLO.replace("return", "print('blocks'); time.sleep(60)\n        return")
+    )
+    with Dev(folder, "--no-reload") as dev:
+        connection = dev.connect()
+        connection.request("GET", "/")
+        dev.wait_for("blocks")
+        dev.process.send_signal(signal.SIGINT)
+        time.sleep(0.2)  # two signals at the same time are one
+        assert dev.stop(signal.SIGINT) == -signal.SIGINT
+        connection.close()
+
+
 def test_server_json_tells_how_to_reach_it(tmp_path: Path) -> None:
     folder = project(tmp_path, HELLO)
     with Dev(folder) as dev:

@@ -49,6 +49,11 @@ def test_a_route_is_its_exact_path() -> None:
     assert ask(echoing(), "/cdn-cgi/local/echo/more") == (200, "hello")
 
 
+def test_an_unknown_handler_is_not_the_workers() -> None:
+    status, text = ask(echoing(), "/cdn-cgi/handler/schedule")
+    assert (status, text.partition(".")[0]) == (404, '"/cdn-cgi/handler/schedule" is not a valid handler')
+
+
 @pytest.mark.parametrize("host", ["localhost:8787", "127.0.0.1", "[::1]:8787", "LOCALHOST"])
 def test_this_machine_may_use_control_paths(host: str) -> None:
     assert ask(echoing(), "/cdn-cgi/local/echo", f"Host: {host}", f"Origin: http://{host}")[0] == 200

@@ -2,7 +2,8 @@
 
 A control path may do what no web page should: Host and Origin must name this machine (miniflare, `entry.worker.ts`).
 Further routes are entries of the table: `control.add("/cdn-cgi/local/thing", handler)`, or a whole ASGI app below a
-prefix with `mount`, which is loaded when it is first asked for. Unknown paths are the worker's.
+prefix with `mount`, which is loaded when it is first asked for. Unknown paths are the worker's, but
+for those that look like a handler's.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from pyflare.front.pages import plain
 from pyflare.interop.web.status import status_text
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
+HANDLERS = "/cdn-cgi/handler/"  # below it nothing is the worker's
+SUGGESTION = 'Did you mean to use "/cdn-cgi/handler/scheduled" or "/cdn-cgi/handler/email"?'
 TEXT, JSON, HTML = "text/plain;charset=UTF-8", "application/json", "text/html;charset=UTF-8"
 
 
@@ -93,6 +96,8 @@ class Control:
             await _answer(exchange, handler, path, headers)
         elif prefix is not None:
             await answer_with_asgi(exchange, self._app(prefix), prefix)
+        elif path.startswith(HANDLERS):
+            plain(exchange, 404, "Not Found", f'"{path}" is not a valid handler. {SUGGESTION}')
         else:
             return False
         return True
