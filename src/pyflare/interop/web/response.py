@@ -55,6 +55,11 @@ class Response(WithBody):
 
     @classmethod
     def construct(cls, body: Any = None, init: Any = None) -> Response:
+        if init is None:
+            plain: Response = cls.make()
+            if body is not None and body is not jsnull:
+                plain._take(body)
+            return plain
         read = reader(init)
         if read is None:
             raise type_error(
