@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import apsw
@@ -245,3 +246,20 @@ def test_listing_goes_on_after_the_last_one_seen(store: Store) -> None:
     store.send("q", drafts("a", "b", "c"), 100.0)
     first = store.messages("q", 100.0, limit=2)
     assert bodies(store.messages("q", 100.0, after=first[-1].seq)) == ["c"]
+
+
+def test_with_full_durability_only_leases_do_not_wait_for_the_disk(tmp_path: Path) -> None:
+    store = Store(tmp_path / "q.sqlite", "full")
+    levels = []
+    database = store._db
+    transaction = database.transaction
+
+    def noted() -> AbstractContextManager[None]:
+        levels.append(database.value("PRAGMA synchronous"))
+        return transaction()
+
+    database.transaction = noted  # type: ignore[method-assign, assignment]
+    store.send("q", drafts("a"), 100.0)
+    store.settle("q", 1, take(store), [], FATE, 100.0)
+    assert levels == [2, 1, 2]  # FULL, NORMAL, FULL
+    store.close()
