@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -325,3 +326,16 @@ def test_a_constructor_that_cannot_be_called_is_named_at_start(tmp_path: Path) -
 def test_a_constructor_with_two_arguments_is_right(tmp_path: Path) -> None:
     _, said = run(tmp_path, CLASS.format(handler="def __init__(self, *given): super().__init__(*given)"), nothing)
     assert "__init__" not in said
+
+
+def test_only_what_the_worker_itself_imports_must_be_declared(tmp_path: Path) -> None:
+    installed = (
+        tmp_path / ".venv" / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
+    )
+    vendored = tmp_path / "python_modules"
+    for folder, name in ((installed, "installed_by_us"), (vendored, "vendored_by_us")):
+        folder.mkdir(parents=True)
+        (folder / f"{name}.py").write_text("import hypothesis\n")
+    code = "import installed_by_us, vendored_by_us\nimport pytest\n" + CLASS.format(handler="pass")
+    _, said = run(tmp_path, code, nothing)
+    assert [line.split("'")[1] for line in said.splitlines() if "declares" in line] == ["pytest"]

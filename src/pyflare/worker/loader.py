@@ -25,6 +25,7 @@ from pyflare.worker.worker import EVENTS, Sdk, Worker
 
 LEGACY = ("on_fetch", "on_scheduled", "on_queue", "on_alarm", "on_trace", "on_pubsub", "on_email", "on_tail", "test")
 STRICT = ("queue", "scheduled", "email", "tail")  # called with exactly (event, env, ctx)
+INSTALLED = ("site-packages", "python_modules", "node_modules")  # folders of what somebody else wrote
 ARGUMENT = {"queue": "batch", "scheduled": "controller", "email": "message", "tail": "events"}
 
 
@@ -74,10 +75,14 @@ def load(worker: Worker, log: Log) -> None:
 
 
 def own_files(folder: Path) -> list[Path]:
-    """The worker's own modules that are imported now."""
+    """The worker's own modules that are imported now; not those of a `.venv` or of `python_modules` in its folder."""
     inside = str(folder) + os.sep
     files = [getattr(module, "__file__", None) or "" for module in list(sys.modules.values())]
-    return [Path(file) for file in files if file.startswith(inside)]
+    return [Path(file) for file in files if file.startswith(inside) and _is_own(file.removeprefix(inside))]
+
+
+def _is_own(path: str) -> bool:
+    return not any(part.startswith(".") or part in INSTALLED for part in path.split(os.sep))
 
 
 def _import(main: Path, worker: Worker) -> ModuleType:
