@@ -58,11 +58,11 @@ def read_config(path: Path, diagnostics: Diagnostics) -> dict[str, Any]:
 
 
 def parse_toml(text: str, shown: Path) -> dict[str, Any]:
-    import tomllib  # noqa: PLC0415  (slow to import, and JSONC is the usual form)
+    import tomli  # noqa: PLC0415  (slow to import, and JSONC is the usual form)
 
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        return tomli.loads(text)
+    except tomli.TOMLDecodeError as error:
         match = re.search(_TOML_POSITION, str(error))
         last = (text.count("\n") + 1, 1)
         line, column = (int(match[1]), int(match[2])) if match and match[1] else last

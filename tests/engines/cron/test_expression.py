@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 
 import pytest
+from croniter import croniter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -156,3 +157,24 @@ def test_nothing_lies_between_a_time_and_the_next(minute: str, hour: str, now: i
     minutes = range(now // 60 * 60 + 60, int(found) + 60, 60)
     hits = [second for second in minutes if matches(expression, dt.datetime.fromtimestamp(second, dt.UTC))]
     assert hits == [found]
+
+
+def field(low: int, high: int) -> st.SearchStrategy[str]:
+    numbers = st.integers(low, high)
+    ranges = st.tuples(st.integers(low, high - 1), st.integers(1, high)).map(
+        lambda pair: f"{pair[0]}-{min(pair[0] + pair[1], high)}"
+    )
+    steps = st.integers(1, high - low).map(lambda step: f"*/{step}")
+    return st.lists(numbers.map(str) | ranges, min_size=1, max_size=3).map(",".join) | steps | st.just("*")
+
+
+@settings(max_examples=300)
+@given(field(0, 59), field(0, 23), field(1, 28), field(1, 12), st.none() | st.integers(1, 7), st.integers(0, 10**9))
+def test_plain_expressions_agree_with_croniter(
+    minute: str, hour: str, day: str, month: str, weekday: int | None, seconds: int
+) -> None:
+    start = at("2024-01-01") + seconds % (4 * 365 * 86_400)
+    day = "*" if weekday is not None else day  # both together: see the test of the union
+    ours = parse(f"{minute} {hour} {day} {month} {weekday or '*'}").next_after(start)
+    unix = f"{minute} {hour} {day} {month} {'*' if weekday is None else weekday - 1}"
+    assert ours == croniter(unix, dt.datetime.fromtimestamp(start, dt.UTC)).get_next(float)
