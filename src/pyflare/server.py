@@ -96,6 +96,9 @@ class Server:
             worker.caches_of = self._caches
             worker.loopback_of = lambda worker=worker: self._loopback(worker)
             self._fill_env(worker)
+        for engine in self.engines.values():
+            for name, listener in (_maybe(engine, "listeners") or {}).items():
+                self.workers[name].tail = listener
         for worker in self.workers.values():
             self._load(worker, activation)
         for engine in self.engines.values():
@@ -259,7 +262,7 @@ class Server:
 
 
 def _maybe(engine: Any, method: str, *args: Any) -> Any:
-    """Call an optional method of a room: `check(exports)`, `configure(options)`, `exports(worker)`."""
+    """Call an optional method of a room: `check(exports)`, `configure(options)`, `exports(worker)`, `listeners()`."""
     found = getattr(engine, method, None)
     return found(*args) if callable(found) else None
 

@@ -48,6 +48,7 @@ ENGINES: dict[str, tuple[str, ...]] = {
     ),
     "secrets": ("secrets_store_secrets",),
     "services": ("services",),
+    "tails": ("streaming_tail_consumers", "tail_consumers"),
     "version_metadata": ("version_metadata",),
     "workflows": ("workflows",),
 }

@@ -45,7 +45,7 @@ class Gate(Protocol):
 class Scope:
     """What an event carries with it."""
 
-    __slots__ = ("background", "clock", "compat", "gate", "global_scope", "label", "worker")
+    __slots__ = ("background", "clock", "compat", "gate", "global_scope", "label", "trace", "worker")
 
     def __init__(
         self,
@@ -62,6 +62,7 @@ class Scope:
         self.label = label  # for messages: "fetch", "queue jobs", "Room.alarm"
         self.compat = worker.compat  # compatibility flags: `scope.compat.enabled(name)`
         self.global_scope = False  # True while the module is imported
+        self.trace: Any = None  # the `worker.trace.Trace` of this event; None: nobody tails the worker
 
 
 current: ContextVar[Scope | None] = ContextVar("pyflare_scope", default=None)

@@ -16,6 +16,7 @@ from typing import Any
 
 from pyflare.clock import Clock, SystemClock
 from pyflare.worker.time_seam import TimeSeam
+from pyflare.worker.trace import Tee
 from pyflare.worker.worker import Worker
 
 ENVIRONMENT = {"HOME": "/session", "PYTHONHASHSEED": "111"}  # all that os.environ holds on Cloudflare
@@ -67,6 +68,7 @@ class _Surroundings:
         self._seam = None if isinstance(clock, SystemClock) else TimeSeam(clock)
         self._swap_environ = not dedicated
         self._saved: tuple[Any, ...] = ()
+        self._streams: tuple[Any, Any] | None = None
         self._known = 0
 
     def swap_in(self) -> None:
@@ -78,10 +80,17 @@ class _Surroundings:
             os.environ = self._environ  # type: ignore[assignment]  # noqa: B003
         if self._cwd is not None and self._saved[2] != self._cwd:
             os.chdir(self._cwd)
+        if self._worker.tail is not None:
+            self._streams = sys.stdout, sys.stderr
+            # The levels are those of Pyodide's streams.
+            sys.stdout, sys.stderr = Tee(sys.stdout, "log"), Tee(sys.stderr, "warn")
         if self._seam is not None:
             self._seam.swap_in()
 
     def swap_out(self) -> None:
+        if self._streams is not None:
+            sys.stdout, sys.stderr = self._streams
+            self._streams = None
         if self._seam is not None:
             self._seam.swap_out()
         path, environ, cwd = self._saved

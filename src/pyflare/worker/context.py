@@ -66,11 +66,11 @@ class Background:
 
     def _done(self, task: asyncio.Future[Any]) -> None:
         self._tasks.discard(task)
-        if not self._tasks:
-            self.emptied(self)
         if not task.cancelled() and (raised := task.exception()) is not None:
             self._failed = self._failed or raised
             self.failed(raised)
+        if not self._tasks:
+            self.emptied(self)
 
     def failed(self, raised: BaseException) -> None:
         """Told once for each piece of work that raises; replaced by who wants to show it."""

@@ -21,6 +21,7 @@ from pyflare.interop.modules.pyodide_code import positional_count
 from pyflare.interop.web.response import Response
 from pyflare.log import Log
 from pyflare.worker import event as events
+from pyflare.worker import trace
 from pyflare.worker.context import Background, ExecutionContext
 from pyflare.worker.portal import Portal
 from pyflare.worker.worker import Worker
@@ -82,12 +83,31 @@ class Dispatcher:
         enter = event if isinstance(event, events.Enter) else None
         add = enter.background if enter is not None and enter.background is not None else background.add
         running = scope.Scope(worker, self._clock, add, enter.gate if enter is not None else None, _label(event))
+        if worker.tail is not None:
+            running.trace = trace.begin(worker.name, event, self._clock)
         return running, background
 
     def _background_failed(self, raised: BaseException) -> None:
+        running = scope.current.get()
+        if running is not None and running.trace is not None:
+            running.trace.failed(raised)
         self._log.error(f"Uncaught (in waitUntil)\n{traces.render(raised)}")
 
     async def _run(self, worker: Worker, event: events.Event, running: scope.Scope, background: Background) -> Any:
+        if running.trace is None:
+            return await self._deliver(worker, event, running, background)
+        result = failure = None
+        try:
+            result = await self._deliver(worker, event, running, background)
+            return result
+        except BaseException as raised:
+            failure = raised
+            raise
+        finally:
+            running.trace.end(result, failure)
+            _when_empty(background, lambda: _closed(worker, running.trace))
+
+    async def _deliver(self, worker: Worker, event: events.Event, running: scope.Scope, background: Background) -> Any:
         if isinstance(event, events.Fetch):
             return await self._fetch(worker, event, running, background)
         if isinstance(event, events.Enter):
@@ -177,6 +197,26 @@ class Dispatcher:
         if count is None:
             count = worker.arities[owner, name] = positional_count(handler, 3)
         return count
+
+
+def _closed(worker: Worker, ended: trace.Trace) -> None:
+    ended.close()
+    if worker.tail is not None:
+        worker.tail(ended)
+
+
+def _when_empty(background: Background, action: Callable[[], None]) -> None:
+    """Call `action` when no waitUntil work is left."""
+    if not background.pending:
+        action()
+        return
+    before = background.emptied
+
+    def emptied(group: Background) -> None:
+        before(group)
+        action()
+
+    background.emptied = emptied  # type: ignore[method-assign,assignment]
 
 
 def _class(worker: Worker, name: str) -> type:

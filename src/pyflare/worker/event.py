@@ -70,3 +70,4 @@ class Enter(Event):
     label: str = ""
     background: Callable[[Awaitable[Any]], None] | None = None  # where waitUntil goes; None: this event keeps it
     counts: bool = True  # False: the room itself says when this event is busy
+    about: Event | None = None  # what those who tail the worker are told of it; None: nothing

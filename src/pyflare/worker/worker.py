@@ -12,6 +12,7 @@ from pyflare.interop.proxy import JsObject
 if TYPE_CHECKING:
     from pyflare.clock import Clock
     from pyflare.config.model import Compat, WorkerConfig
+    from pyflare.worker.trace import Trace
 
 
 class Sdk:
@@ -45,6 +46,7 @@ class Worker:
     loopback_of: Callable[[], Any] | None = None
     arities: dict[tuple[Any, str], int] = field(default_factory=dict)
     hints: set[str] = field(default_factory=set)  # what the worker's author was told once
+    tail: Callable[[Trace], None] | None = None  # hears of each event that has ended; None: nobody tails the worker
 
     @property
     def name(self) -> str:

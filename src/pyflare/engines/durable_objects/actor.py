@@ -16,7 +16,7 @@ from pyflare.engines.durable_objects.gates import Start
 from pyflare.engines.durable_objects.instance import FREED, Instance, Work, abort_reason, again
 from pyflare.engines.durable_objects.sockets import Sockets
 from pyflare.interop.errors import JsException, error
-from pyflare.worker.event import Enter
+from pyflare.worker.event import Enter, Event
 
 if TYPE_CHECKING:
     from pyflare.engines.durable_objects.place import Place
@@ -43,8 +43,9 @@ class Actor:
         """For messages: `Room(lobby)`."""
         return f"{self.place.class_name}({self.name or self.id[:8]})"
 
-    async def run(self, work: Work, what: str) -> Any:
-        """Deliver an event, in a task of its own; what `work` gives, after the writes of that turn are committed."""
+    async def run(self, work: Work, what: str, about: Event | None = None) -> Any:
+        """Deliver an event, in a task of its own; what `work` gives, after the writes of that turn are committed.
+        `about` is what those who tail the worker are told of it."""
         if self.coming:
             self.coming -= 1
         if self.broken is not None:
@@ -56,7 +57,7 @@ class Actor:
         place_in_line = instance.starts.join()
         self.place.wakes(self)
         try:
-            return await self._deliver(instance, work, what, place_in_line)
+            return await self._deliver(instance, work, what, place_in_line, about)
         except BaseException as raised:
             seen = self._seen(instance, raised, task)
             if seen is raised:
@@ -67,7 +68,9 @@ class Actor:
             instance.starts.leave(place_in_line)
             instance.rest()
 
-    async def _deliver(self, instance: Instance, work: Work, what: str, place_in_line: Start) -> Any:
+    async def _deliver(
+        self, instance: Instance, work: Work, what: str, place_in_line: Start, about: Event | None
+    ) -> Any:
         place = self.place
         event = Enter(
             place.class_name,
@@ -76,6 +79,7 @@ class Actor:
             f"{place.class_name}.{what}",
             instance.wait_until,
             counts=False,
+            about=about,
         )
         try:
             return await place.dispatch(place.worker, event)

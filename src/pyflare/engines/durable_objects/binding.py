@@ -18,6 +18,7 @@ from pyflare.interop.proxy import JsProxy, get, is_nullish, options
 from pyflare.interop.rpc import Fetcher
 from pyflare.interop.web.request import Request
 from pyflare.interop.web.response import Response
+from pyflare.worker.event import Fetch, Rpc
 
 if TYPE_CHECKING:
     from pyflare.engines.durable_objects.actor import Actor
@@ -150,11 +151,11 @@ class DurableObjectStub(Fetcher):
         return actor
 
     async def _js_fetch(self, request: Request) -> Response:
-        response: Response = await self._js_target().run(call_fetch(request), "fetch")
+        response: Response = await self._js_target().run(call_fetch(request), "fetch", Fetch(request))
         return response
 
     async def _js_call(self, method: str, args: tuple[Any, ...]) -> Any:
-        return await self._js_target().run(call_method(method, args), method)
+        return await self._js_target().run(call_method(method, args), method, Rpc(method, ()))
 
     def _js_start(self, work: Coroutine[Any, Any, Any]) -> JsPromise:
         # A task of no event: what runs there is another object, which the gate of the caller must not hold up.

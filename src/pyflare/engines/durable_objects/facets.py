@@ -25,6 +25,7 @@ from pyflare.interop.rpc import Fetcher, remote
 from pyflare.interop.web.request import Request
 from pyflare.interop.web.response import Response
 from pyflare.storage.database import Database
+from pyflare.worker.event import Fetch, Rpc
 
 if TYPE_CHECKING:
     from pyflare.engines.durable_objects.actor import Actor
@@ -123,12 +124,12 @@ class FacetStub(Fetcher):
 
     async def _js_fetch(self, request: Request) -> Response:
         target = await self._js_target()
-        response: Response = await _outside(target.run(call_fetch(request), "fetch"))
+        response: Response = await _outside(target.run(call_fetch(request), "fetch", Fetch(request)))
         return response
 
     async def _js_call(self, method: str, args: tuple[Any, ...]) -> Any:
         target = await self._js_target()
-        return await _outside(target.run(call_method(method, args), method))
+        return await _outside(target.run(call_method(method, args), method, Rpc(method, ())))
 
 
 class FacetPlace:

@@ -13,6 +13,7 @@ from pyflare.engines.durable_objects.instance import Instance
 from pyflare.interop import traces
 from pyflare.interop.errors import JsException, error
 from pyflare.interop.proxy import JsObject
+from pyflare.worker.event import Handler
 
 if TYPE_CHECKING:
     from pyflare.engines.durable_objects.engine import DurableObjects
@@ -81,7 +82,7 @@ class Firing:
         run = _AlarmRun(instance, info, scheduled)
         deadline = namespace.deadlines.add(ALARM_WALL_SECONDS, lambda: actor.break_(error(TOO_LONG)))
         try:
-            await actor.run(run.work, "alarm")
+            await actor.run(run.work, "alarm", Handler("alarm", scheduled // NS_PER_MS))
         except asyncio.CancelledError:
             raise
         except BaseException as raised:

@@ -18,6 +18,7 @@ from pyflare.interop import traces
 from pyflare.interop.buffers import ArrayBuffer
 from pyflare.interop.errors import error
 from pyflare.interop.web.websocket import Channel
+from pyflare.worker.event import Handler
 
 if TYPE_CHECKING:
     from pyflare.engines.durable_objects.actor import Actor
@@ -125,7 +126,7 @@ class Sockets:
 
         deadline = self._deadline()
         try:
-            await actor.run(work, name)
+            await actor.run(work, name, Handler(name, args))
         except asyncio.CancelledError:
             if deadline is None or actor.place.deadlines.discard(deadline):
                 raise

@@ -22,7 +22,7 @@ from pyflare.engines.workflows.rows import PAUSED, RUNNING, SLEEP, Event, Fault,
 from pyflare.engines.workflows.run import Run, wait_timed_out
 from pyflare.engines.workflows.store import Store
 from pyflare.errors import WorkerError
-from pyflare.worker.event import Enter
+from pyflare.worker.event import Enter, Handler
 
 STARTS_A_TURN = 50  # instances; those that have begun get on between
 DUE_A_TURN = 200
@@ -67,7 +67,8 @@ class Awake:
         worker, workflow = definition
         run = self.runs[id] = Run(instance, workflow.step_limit, self)
         label = f"{workflow.class_name}.run"
-        event = Enter(workflow.class_name, run.enter, gate=run.tasks, label=label, counts=False)
+        about = Handler("run", None)
+        event = Enter(workflow.class_name, run.enter, gate=run.tasks, label=label, counts=False, about=about)
         work = self._dispatch(run, worker, event)
         run.task = asyncio.get_running_loop().create_task(work, context=self._context.copy())
         self._tasks.add(run.task)

@@ -23,13 +23,17 @@ def write(level: str, text: str) -> None:
     if hook is not None:
         hook(level, text)
         return
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
+    stream = getattr(sys.stdout, "beneath", sys.stdout)  # not what listens to `print`
+    stream.write(text + "\n")
+    stream.flush()
 
 
 def report(raised: Any) -> None:
     """An exception that nobody can catch: of a timer, of a listener."""
     thrown = isinstance(raised, BaseException) and raised.__traceback__ is not None
+    running = scope.current.get()
+    if thrown and running is not None and running.trace is not None:
+        running.trace.failed(raised)
     write("error", f"Uncaught {traces.render(raised) if thrown else to_text(raised)}")
 
 
@@ -59,6 +63,9 @@ class Console(JsProxy):
         text = format_values((*values, options) if options else values)
         if self._indent:
             text = "\n".join(self._indent + line for line in text.split("\n"))
+        running = scope.current.get()
+        if running is not None and running.trace is not None:
+            running.trace.log(level, values)
         write(level, text)
 
     def log(self, *values: Any, **options: Any) -> None:
