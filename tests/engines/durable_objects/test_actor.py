@@ -275,6 +275,32 @@ def test_block_concurrency_in_the_constructor_precedes_the_first_call(tmp_path: 
     within(tmp_path, scene, Warm)
 
 
+def test_what_the_constructor_waits_for_may_fail(tmp_path: Path) -> None:
+    class Cold(DurableObject):
+        tries = 0
+
+        def __init__(self, ctx: Any, env: Any) -> None:
+            super().__init__(ctx, env)
+            Cold.tries += 1
+            ctx.blockConcurrencyWhile(self.load)
+
+        async def load(self) -> None:
+            await turns(3)
+            if Cold.tries == 1:
+                raise RuntimeError("cannot load")
+
+        async def hello(self) -> str:
+            return "hello"
+
+    async def scene(w: World) -> None:
+        stub = w.stub("Cold")
+        for call in (stub.hello(), stub.hello()):
+            assert (await failure(call)).message.endswith("RuntimeError: cannot load")
+        assert await w.stub("Cold").hello() == "hello"
+
+    within(tmp_path, scene, Cold)
+
+
 def test_a_constructor_that_waits_synchronously_keeps_events_out(tmp_path: Path) -> None:
     class Patient(DurableObject):
         def __init__(self, ctx: Any, env: Any) -> None:

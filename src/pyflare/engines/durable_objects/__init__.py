@@ -4,9 +4,10 @@ An object is an actor with an input gate, an output gate and a SQLite file; ids,
 wrangler's local mode. Left out: jurisdictions and location hints have no effect on one machine, point-in-time recovery
 and read replicas are refused as locally on Cloudflare's own runtime, facets have no alarms.
 
-    binding     namespace, ids and stubs          alarms, firing   the two places of an alarm; its runs
-    actor       one object and its instances      sockets          hibernating WebSockets
-    gates       input and output gate             state, storage   `ctx` and `ctx.storage`
+    binding, namespace   env's namespaces, ids, stubs; a class     alarms, firing   the two places of an alarm; its runs
+    actor, instance      one object; one life of it               sockets          hibernating WebSockets
+    gates, handlers      input and output gate; calling it        state, storage   `ctx` and `ctx.storage`
+    migrations, ledger   what they do to data; what we remember   facets, place    objects within an object
 """
 
 from pyflare.engines.durable_objects.engine import DurableObjects
