@@ -7,6 +7,8 @@ import pytest
 
 from pyflare.clock import FakeClock
 from pyflare.interop import scope, traces
+from pyflare.interop.errors import JsException
+from pyflare.interop.json import parse
 from pyflare.interop.proxy import JsObject
 
 
@@ -26,6 +28,19 @@ def test_a_syntax_error_begins_with_the_file_of_the_worker(tmp_path: Path, monke
         shown = traces.render(raised)
     assert shown.startswith(f'  File "{tmp_path / "entry.py"}", line 1')
     assert shown.endswith("SyntaxError: '(' was never closed")
+
+
+def test_the_frames_below_a_javascript_error_are_not_shown() -> None:
+    try:
+        text_of("no json")
+    except JsException as raised:
+        shown = traces.render(raised)
+    assert [line.split('"')[1] for line in shown.splitlines() if line.startswith("  File")] == [__file__] * 2
+    assert shown.splitlines()[-1].startswith("pyodide.ffi.JsException: SyntaxError: ")
+
+
+def text_of(text: str) -> object:
+    return parse(text)
 
 
 def test_a_body_that_the_sdk_refuses_is_told_how_to_write() -> None:

@@ -53,6 +53,9 @@ def render(raised: BaseException) -> str:
     if isinstance(raised, SyntaxError) and not _passed_user_code(trace):
         trace = None  # its own text names file and line; the frames are those of the import
     made = traceback.TracebackException(type(raised), raised, trace, capture_locals=False)
+    if isinstance(raised, JsException):
+        # JavaScript has no frames of its runtime either; what is no JsException may be a fault of ours, so they stay.
+        made.stack = traceback.StackSummary.from_list([frame for frame in made.stack if not is_inner(frame.filename)])
     return "\n".join(["".join(made.format()).rstrip("\n"), *_hints(raised)])
 
 
