@@ -1,8 +1,8 @@
 """Lines on the terminal. One formatter; `--log-format json` gives one object a line instead.
 
 Everything goes to the same `sys.stdout` that worker code prints to, so that the order is the order in which things
-happened. Lines of requests are written together, once a turn of the loop: a write for each would cost as much as the
-rest of the front. A `Terminal` writes what waits before anything else.
+happened. Lines of requests are written together, a hundredth of a second later at most: a write for each would cost as
+much as the rest of the front. A `Terminal` writes what waits before anything else.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Log:
         self._out = out
         self._colour = colour
         self._waiting: list[str] = []
-        self.defer: Callable[[Callable[[], None]], object] | None = None  # a loop's `call_soon`; None: write at once
+        self.defer: Callable[[Callable[[], None]], object] | None = None  # calls it shortly; None: write at once
         self.said = set(said)  # keys of what `once` has said, also in a life before this one
 
     @property

@@ -7,6 +7,7 @@ import gc
 import os
 import socket
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pyflare.clock import Clock
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from pyflare.server import Server
 
 
+FLUSH_S = 0.01  # that the line of a request may wait for others
 GC_OBJECTS = 5_000  # that may come into being until the collector looks at the young ones
 
 
@@ -56,7 +58,7 @@ class Serving:
         """Accept connections."""
         loop = asyncio.get_running_loop()
         self._hub = Hub(loop, self._clock, self._log)
-        self._log.defer = loop.call_soon
+        self._log.defer = partial(loop.call_later, FLUSH_S)
         self._front = self._make_front(token)
         # What is there now stays; a request leaves no cycles, so collecting more often than this finds nothing.
         gc.freeze()
