@@ -339,3 +339,12 @@ def test_only_what_the_worker_itself_imports_must_be_declared(tmp_path: Path) ->
     code = "import installed_by_us, vendored_by_us\nimport pytest\n" + CLASS.format(handler="pass")
     _, said = run(tmp_path, code, nothing)
     assert [line.split("'")[1] for line in said.splitlines() if "declares" in line] == ["pytest"]
+
+
+def test_process_env_holds_the_texts_of_the_variables(tmp_path: Path) -> None:
+    code = "import js\n" + CLASS.format(
+        handler="async def fetch(self): return Response(js.JSON.stringify(js.process.env))"
+    )
+    compat = Compat("2026-08-01", frozenset({"python_workers", "nodejs_compat"}))
+    shown, _ = run(tmp_path, code, text, compat, vars={"WORD": "é", "NUMBER": 1})
+    assert shown == '{"WORD":"é"}'

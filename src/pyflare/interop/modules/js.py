@@ -79,7 +79,8 @@ def __getattr__(name: str) -> Any:
     value = getattr(importlib.import_module(f"pyflare.interop.{place[0]}"), place[1])
     if callable(value) and type(value).__name__ == "function":
         value = JsFunction.make(value, name)
-    globals()[name] = value
+    if name != "process":  # each worker has its own, or none
+        globals()[name] = value
     return value
 
 

@@ -53,4 +53,8 @@ def __getattr__(name: str) -> Any:
     running = scope.current.get()
     if name != "process" or running is None or not running.compat.enabled("nodejs_compat"):
         raise AttributeError(name)
-    return JsObject.make({"versions": JsObject.make({"node": "22.19.0"}), "env": JsObject.make(), "platform": "linux"})
+    texts: dict[str, str] = {}
+    if running.compat.enabled("nodejs_compat_populate_process_env"):
+        texts = {key: value for key, value in running.worker.config.vars.items() if isinstance(value, str)}
+    versions = JsObject.make({"node": "22.19.0"})
+    return JsObject.make({"versions": versions, "env": JsObject.make(texts), "platform": "linux"})
