@@ -1,6 +1,6 @@
 """`pyflare d1`: the local D1 databases, with wrangler's commands, flags, output and exit codes.
 
-The files are opened as they lie, whether a `pyflare dev` serves them or not: SQLite keeps the two apart.
+A `pyflare dev` that serves the database is asked, else its file is opened. An export reads the file in any case.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +17,9 @@ from typing import Any, TypeVar
 import click
 
 from pyflare.cli.common import PATH, config_options
+from pyflare.cli.local_api import LocalApi
 from pyflare.cli.results import as_json, as_rows
+from pyflare.cli.served import ServedDatabase
 from pyflare.cli.table import table
 from pyflare.clock import SystemClock
 from pyflare.config.diagnostics import Diagnostics
@@ -27,7 +29,7 @@ from pyflare.config.model import WorkerConfig
 from pyflare.config.options import DevOptions
 from pyflare.engines.d1.config import D1Binding, parse
 from pyflare.engines.d1.dump import dump
-from pyflare.engines.d1.migrations import Migrations
+from pyflare.engines.d1.migrations import Database, Migrations
 from pyflare.engines.d1.script import Outcome, run_script
 from pyflare.engines.d1.store import D1Fault, D1Store, path_of
 from pyflare.errors import ConfigError, EngineError
@@ -112,6 +114,16 @@ class Target:
         finally:
             store.close()
 
+    @contextmanager
+    def database(self, progress: Callable[[int], None] | None = None) -> Iterator[Database]:
+        """The same as something that runs texts, in the server that holds it if there is one."""
+        served = ServedDatabase.of(LocalApi.of(self.layout.root), self.binding.database)
+        if served is not None:
+            yield served
+            return
+        with self.open() as store:
+            yield _File(store, progress)
+
     def announce(self, doing: str) -> None:
         click.echo(f"🌀 {doing} local database {self.name} ({self.binding.database}) from {self.folder}:")
         what = "export" if doing == "Exporting" else "execute on"
@@ -122,6 +134,19 @@ class Target:
 
     def relative(self, path: Path) -> Path:
         return self._options.cwd / path
+
+
+class _File:
+    """A database whose file this process has opened."""
+
+    def __init__(self, store: D1Store, progress: Callable[[int], None] | None) -> None:
+        self._store, self._progress = store, progress
+
+    def run(self, text: str) -> list[Outcome]:
+        try:
+            return run_script(self._store, text, self._progress)
+        except D1Fault as fault:
+            raise EngineError(fault.message) from None
 
 
 @click.group()
@@ -189,8 +214,8 @@ def _execute(database: str, sql: str | None, file: Path | None, json_output: boo
         target.announce("Executing on")
     # Looking for garbage among the outcomes of a long script would take as long as SQLite does.
     gc.disable()
-    with target.open() as store, _bar(text) as progress:
-        outcomes = run_script(store, text, progress)
+    with _bar(text) as progress, target.database(progress) as place:
+        outcomes = place.run(text)
     if json_output:
         click.echo(as_json(outcomes))
         return
@@ -228,7 +253,7 @@ def _report(count: int) -> None:
     click.echo(f"🚣 {count} command{'' if count == 1 else 's'} executed successfully.")
 
 
-def _show(outcomes: list[Outcome]) -> None:
+def _show(outcomes: Sequence[Outcome]) -> None:
     for outcome in outcomes:
         rows = as_rows(outcome)
         if rows:
@@ -272,8 +297,8 @@ def list_(database: str, **given: Any) -> None:
     """Show the migrations that are not applied."""
     target = Target(database, given)
     place = _existing(target)
-    with target.open() as store:
-        names = place.unapplied(store)
+    with target.database() as served:
+        names = place.unapplied(served)
     if not names:
         click.echo("✅ No migrations to apply!")
         return
@@ -288,27 +313,27 @@ def apply(database: str, **given: Any) -> None:
     """Apply the migrations that are not applied yet, in order. One that fails leaves nothing and ends the command."""
     target = Target(database, given)
     place = _existing(target)
-    with target.open() as store:
-        names = place.unapplied(store)
+    with target.database() as served:
+        names = place.unapplied(served)
         if not names:
             click.echo("✅ No migrations to apply!")
             return
         click.echo("Migrations to be applied:")
         click.echo(table([{"name": name} for name in names]))
         if _confirmed(QUESTION.format(len(names))):
-            _apply(target, place, store, names)
+            _apply(target, place, served, names)
 
 
-def _apply(target: Target, place: Migrations, store: D1Store, names: list[str]) -> None:
+def _apply(target: Target, place: Migrations, served: Database, names: list[str]) -> None:
     states = dict.fromkeys(names, "🕒️")
     for name in names:
         target.announce("Executing on")
         try:
-            count = place.apply(store, name)
-        except D1Fault as fault:
+            count = place.apply(served, name)
+        except EngineError as fault:
             states[name] = "❌"
             click.echo(_states(states))
-            raise EngineError(f"Migration {name} failed with the following errors:\n{fault.message}") from None
+            raise EngineError(f"Migration {name} failed with the following errors:\n{fault}") from None
         _report(count)
         states[name] = "✅"
         click.echo(_states(states))

@@ -14,8 +14,10 @@ from typing import Any, TypeVar
 import click
 
 from pyflare.cli.common import PATH
+from pyflare.cli.local_api import LocalApi
 from pyflare.cli.place import Place, announce, place_options, refusals, warn
-from pyflare.engines.kv.namespace import Namespace, check_key
+from pyflare.cli.served import ServedNamespace
+from pyflare.engines.kv.namespace import Namespace
 from pyflare.engines.kv.store import open_namespace
 from pyflare.errors import ConfigError
 
@@ -95,7 +97,11 @@ class Target:
         return chosen, f'binding: "{binding}" (id: "{chosen}")'
 
     @contextmanager
-    def open(self) -> Iterator[Namespace]:
+    def open(self) -> Iterator[Namespace | ServedNamespace]:
+        served = ServedNamespace.of(LocalApi.of(self.place.layout.root), self.id)
+        if served is not None:
+            yield served
+            return
         store = open_namespace(self.place.layout, self.id)
         try:
             with refusals():
@@ -163,16 +169,7 @@ def put(
     click.echo(f'Writing {what} key "{name}" on namespace {target.title}{with_metadata}.')
     data = (value or "").encode() if path is None else target.read(path)
     with target.open() as namespace:
-        _put(namespace, name, data, expiration, ttl, fields)
-
-
-def _put(
-    namespace: Namespace, name: str, data: bytes, expiration: int | None, ttl: int | None, metadata: str | None
-) -> None:
-    check_key("PUT", name)
-    ends = namespace.expiry(expiration, ttl)
-    namespace.check_metadata(metadata)
-    namespace.put(name, data, ends, metadata)
+        namespace.write(name, data, expiration, ttl, fields)
 
 
 def _metadata(text: str | None) -> str | None:
@@ -236,8 +233,7 @@ def delete(name: str, **given: Any) -> None:
     announce()
     click.echo(f'Deleting the key "{name}" on namespace {target.title}.')
     with target.open() as namespace:
-        check_key("DELETE", name)
-        namespace.delete(name)
+        namespace.remove(name)
 
 
 # --- bulk -------------------------------------------------------------------------------------------------------------
@@ -253,17 +249,23 @@ def bulk_put(filename: Path, **given: Any) -> None:
     content = target.read_list(filename, "key-value objects")
     _check_pairs(content, filename)
     with target.open() as namespace:
-        for item in content:
-            metadata = item.get("metadata")
-            _put(
-                namespace,
-                item["key"],
-                base64.b64decode(item["value"]) if item.get("base64") else item["value"].encode(),
-                item.get("expiration"),
-                item.get("expiration_ttl"),
-                None if metadata is None else json.dumps(metadata, separators=(",", ":"), ensure_ascii=False),
-            )
+        if isinstance(namespace, ServedNamespace):
+            namespace.write_many(content)
+        else:
+            _write_many(namespace, content)
     click.echo("Success!")
+
+
+def _write_many(namespace: Namespace, content: Sequence[Any]) -> None:
+    for item in content:
+        metadata = item.get("metadata")
+        namespace.write(
+            item["key"],
+            base64.b64decode(item["value"]) if item.get("base64") else item["value"].encode(),
+            item.get("expiration"),
+            item.get("expiration_ttl"),
+            None if metadata is None else json.dumps(metadata, separators=(",", ":"), ensure_ascii=False),
+        )
 
 
 def _check_pairs(content: Sequence[Any], path: Path) -> None:
@@ -325,7 +327,7 @@ def bulk_delete(filename: Path, force: bool, **given: Any) -> None:
     names = target.read_keys(filename)
     with target.open() as namespace:
         for name in names:
-            namespace.delete(name)
+            namespace.remove(name)
     click.echo("Success!")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import ssl
+from collections.abc import Mapping
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,11 @@ from pyflare.errors import EngineError
 from pyflare.storage.lock import Holder, is_locked, read_holder
 
 DO = "/cdn-cgi/pyflare/do"
+API = "/cdn-cgi/local/explorer/api"
+
+
+class _NotFound(EngineError):
+    """The server has no such thing."""
 
 
 class LocalApi:
@@ -30,18 +36,37 @@ class LocalApi:
 
     def do(self, room: str, action: str, **fields: Any) -> Any:
         """What an action of a room's panel gives, as JSON. EngineError with what the room says against it."""
-        holder = self._holder
-        request = Request(
-            f"{holder.url}{DO}",
-            json.dumps({"room": room, "action": action, "fields": fields}).encode(),
-            {"authorization": f"Bearer {holder.token}", "content-type": "application/json"},
-        )
+        body = json.dumps({"room": room, "action": action, "fields": fields}).encode()
+        headers = {"authorization": f"Bearer {self._holder.token}", "content-type": "application/json"}
+        with self._open("POST", DO, body, headers) as response:
+            return json.load(response)["result"]
+
+    def ask(self, path: str, data: Any = None, method: str | None = None) -> Any:
+        """The `result` of a call of the explorer's REST API; POST with `data`, else GET, unless `method` is given."""
+        body = None if data is None else json.dumps(data).encode()
+        method = method or ("GET" if body is None else "POST")
+        with self.open(method, path, body, {"content-type": "application/json"}) as response:
+            return json.load(response)["result"]
+
+    def open(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Any:
+        """The response of the REST API, to be read and closed. `body`: bytes, or an iterable of them."""
+        return self._open(method, f"{API}{path}", body, headers or {})
+
+    def find(self, path: str) -> Any:
+        """The response of a GET; None when there is nothing."""
         try:
-            with open_url(request) as response:
-                return json.load(response)["result"]
+            return self.open("GET", path)
+        except _NotFound:
+            return None
+
+    def _open(self, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
+        holder = self._holder
+        try:
+            return open_url(Request(f"{holder.url}{path}", body, dict(headers), method=method))
         except HTTPError as refused:
             with refused:
-                raise EngineError(_said(refused.read(), refused.code)) from None
+                kind = _NotFound if refused.code == 404 else EngineError
+                raise kind(_said(refused.read(), refused.code)) from None
         except (OSError, HTTPException) as failed:
             where = f"The server at {holder.url} (pid {holder.pid})"
             raise EngineError(f"{where} does not answer: {failed}") from None
@@ -57,6 +82,7 @@ def open_url(request: Request) -> Any:
 
 def _said(body: bytes, status: int) -> str:
     try:
-        return str(json.loads(body)["error"])
-    except (ValueError, KeyError, TypeError):
+        answer = json.loads(body)
+        return str(answer["error"] if "error" in answer else answer["errors"][0]["message"])
+    except (ValueError, LookupError, TypeError):
         return f"The server answered {status}: {body.decode(errors='replace')[:200]}"

@@ -1,7 +1,4 @@
-"""Which local files a data command works on: those of the project, whether a `pyflare dev` serves them or not.
-
-SQLite keeps two processes apart, and values are files that are written before the row that names them.
-"""
+"""Which local data a data command works on: those of the project. A server that holds them is asked (`served`)."""
 
 from __future__ import annotations
 

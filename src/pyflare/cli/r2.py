@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -12,7 +12,9 @@ from typing import Any, BinaryIO
 import click
 
 from pyflare.cli.common import PATH
+from pyflare.cli.local_api import LocalApi
 from pyflare.cli.place import Place, announce, place_options, refusals, warn
+from pyflare.cli.served import ServedBucket
 from pyflare.engines.r2.bucket import Bucket, PutOptions
 from pyflare.engines.r2.store import UNIQUE_KEY, ObjectStore
 from pyflare.errors import ConfigError, EngineError
@@ -38,14 +40,46 @@ def object_() -> None:
     """Work on objects, named as BUCKET/KEY."""
 
 
+class _Files:
+    """A bucket whose files this process has opened."""
+
+    def __init__(self, bucket: Bucket) -> None:
+        self._bucket = bucket
+
+    def read(self, key: str) -> Iterator[bytes]:
+        """The pieces of an object; EngineError when there is none."""
+        found = self._bucket.get(key)
+        if found is None or found.body is None:
+            raise EngineError("The specified key does not exist.")
+        with asyncio.Runner() as runner:
+            body = aiter(found.body)
+            while (piece := runner.run(_next(body))) is not None:
+                yield piece
+
+    def write(self, key: str, source: BinaryIO, options: PutOptions) -> None:
+        asyncio.run(self._bucket.put_stream(key, _pieces(source), None, options))
+
+    def delete(self, keys: Sequence[str]) -> None:
+        self._bucket.delete(keys)
+
+
+async def _next(pieces: AsyncIterator[bytes]) -> bytes | None:
+    return await anext(pieces, None)
+
+
 @contextmanager
-def _bucket(given: dict[str, Any], name: str) -> Iterator[Bucket]:
+def _bucket(given: dict[str, Any], name: str) -> Iterator[_Files | ServedBucket]:
+    """Of the server that holds it, else its files."""
     place = Place(given)
+    served = ServedBucket.of(LocalApi.of(place.layout.root), name)
+    if served is not None:
+        yield served
+        return
     store = ObjectStore(place.layout.simulator("r2", UNIQUE_KEY, name))
     bucket = Bucket(store, BlobStore(place.layout.blobs("r2", name)), place.now, warn)
     try:
         with refusals():
-            yield bucket
+            yield _Files(bucket)
     finally:
         bucket.close()
 
@@ -73,22 +107,22 @@ def get(path: str, file: Path | None, pipe: bool, jurisdiction: str | None, **gi
         announce()
         click.echo(f'Downloading "{key}" from "{name}".')
     with _bucket(given, name) as bucket:
-        found = bucket.get(key)
-        if found is None or found.body is None:
-            raise EngineError("The specified key does not exist.")
+        pieces = bucket.read(key)
+        first = next(pieces, b"")  # before a file is made: it fails when there is no object
         if pipe:
-            asyncio.run(_copy(found.body, sys.stdout.buffer))
+            _copy(first, pieces, sys.stdout.buffer)
         else:
             target = given["cwd"] / (file or key)
             target.parent.mkdir(parents=True, exist_ok=True)
             with target.open("wb") as output:
-                asyncio.run(_copy(found.body, output))
+                _copy(first, pieces, output)
     if not pipe:
         click.echo("Download complete.")
 
 
-async def _copy(pieces: AsyncIterator[bytes], output: BinaryIO) -> None:
-    async for piece in pieces:
+def _copy(first: bytes, rest: Iterator[bytes], output: BinaryIO) -> None:
+    output.write(first)
+    for piece in rest:
         output.write(piece)
     output.flush()
 
@@ -124,10 +158,10 @@ def put(path: str, file: Path | None, pipe: bool, expires: int | None, **given: 
         click.echo(f'Creating object "{key}" in bucket "{name}".')
         options = PutOptions(http_metadata=metadata)
         if file is None:
-            asyncio.run(bucket.put_stream(key, _pieces(sys.stdin.buffer), None, options))
+            bucket.write(key, sys.stdin.buffer, options)
         else:
             with _opened(given["cwd"] / file, file) as source:
-                asyncio.run(bucket.put_stream(key, _pieces(source), None, options))
+                bucket.write(key, source, options)
     click.echo("Upload complete.")
 
 

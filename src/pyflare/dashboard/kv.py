@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import UploadFile
@@ -10,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from pyflare.dashboard.answers import Refused, choice, fields_of, listing, number, strings, success
+from pyflare.dashboard.answers import Refused, body_of, choice, fields_of, listing, number, strings, success
 from pyflare.dashboard.source import Source
 
 if TYPE_CHECKING:
@@ -30,7 +32,9 @@ def routes(server: Source) -> list[Route]:
         Route(f"{ONE}/values/{{key:path}}", api.read, methods=["GET"]),
         Route(f"{ONE}/values/{{key:path}}", api.write, methods=["PUT"]),
         Route(f"{ONE}/values/{{key:path}}", api.remove, methods=["DELETE"]),
+        Route(f"{ONE}/bulk", api.write_many, methods=["PUT"]),
         Route(f"{ONE}/bulk/get", api.read_many, methods=["POST"]),
+        Route(f"{ONE}/bulk/delete", api.remove_many, methods=["POST"]),
     ]
 
 
@@ -92,6 +96,22 @@ class Api:
         texts = {key: None if value is None else value.data.decode("utf-8", "replace") for key, value in found.items()}
         return success({"values": texts})
 
+    async def write_many(self, request: Request) -> Response:
+        """Write a list of {key, value, expiration, expiration_ttl, metadata, base64}."""
+        namespace, pairs = self._namespace(request, "bulk put keys"), await body_of(request)
+        if not isinstance(pairs, list) or not all(isinstance(pair, dict) for pair in pairs):
+            raise Refused(400, "Invalid input: expected array of objects")
+        for pair in pairs:
+            namespace.write(*_pair(pair))
+        return success({"successful_key_count": len(pairs), "unsuccessful_keys": []})
+
+    async def remove_many(self, request: Request) -> Response:
+        """Delete a list of keys."""
+        namespace, keys = self._namespace(request, "bulk delete keys"), await body_of(request)
+        for key in strings({"keys": keys}, "keys"):
+            namespace.remove(key)
+        return success({"successful_key_count": len(keys), "unsuccessful_keys": []})
+
     def _namespace(self, request: Request, doing: str) -> Namespace:
         id = request.path_params["namespace_id"]
         if self._room is None or id not in self._room.namespace_ids:
@@ -109,7 +129,20 @@ async def _form(request: Request) -> tuple[bytes, str | None]:
         parsed = None if metadata is None else json.loads(metadata)
     except ValueError:
         raise Refused(400, "Invalid metadata JSON") from None
-    return value, json.dumps(parsed, separators=(",", ":"), ensure_ascii=False) if parsed else None
+    return value, json.dumps(parsed, separators=(",", ":"), ensure_ascii=False) if parsed is not None else None
+
+
+def _pair(pair: Mapping[str, Any]) -> tuple[str, bytes, int | None, int | None, str | None]:
+    """Key, value, expiration, TTL and metadata of one of many."""
+    key, value, metadata = pair.get("key"), pair.get("value"), pair.get("metadata")
+    if not isinstance(key, str) or not isinstance(value, str):
+        raise Refused(400, "key and value must be strings")
+    try:
+        data = base64.b64decode(value, validate=True) if pair.get("base64") else value.encode()
+    except ValueError:
+        raise Refused(400, f'The value of "{key}" is not base64') from None
+    text = None if metadata is None else json.dumps(metadata, separators=(",", ":"), ensure_ascii=False)
+    return key, data, pair.get("expiration"), pair.get("expiration_ttl"), text
 
 
 async def _bytes(field: UploadFile | str | None) -> bytes | None:

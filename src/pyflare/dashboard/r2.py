@@ -17,6 +17,7 @@ from pyflare.dashboard.source import Source
 from pyflare.engines.r2.bucket import PutOptions
 from pyflare.engines.r2.faults import R2Fault
 from pyflare.engines.r2.objects import EPOCH, http_date
+from pyflare.engines.r2.options import metadata_of_headers
 
 if TYPE_CHECKING:
     from pyflare.engines.r2.bucket import Bucket
@@ -96,10 +97,11 @@ class Api:
         return StreamingResponse(got.body, headers=_headers(got.row))
 
     async def write(self, request: Request) -> Response:
-        """Write an object, with its content-type and the header `cf-r2-custom-metadata`, a JSON object."""
+        """Write an object, with the HTTP metadata of its headers and `cf-r2-custom-metadata`, a JSON object."""
         bucket, headers = self._bucket(request, "put"), request.headers
-        kind = headers.get("content-type")
-        options = PutOptions({"contentType": kind} if kind else {}, _custom(headers.get("cf-r2-custom-metadata")))
+        options = PutOptions(
+            metadata_of_headers(lambda name: headers.get(name) or None), _custom(headers.get("cf-r2-custom-metadata"))
+        )
         length = int(headers["content-length"]) if "content-length" in headers else None
         with _told():
             row = await bucket.put_stream(request.path_params["key"], request.stream(), length, options)

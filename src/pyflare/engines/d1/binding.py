@@ -80,6 +80,11 @@ class Session:
         return None if self._bookmark in (FIRST_UNCONSTRAINED, FIRST_PRIMARY) else self._bookmark
 
 
+async def patiently(attempt: Callable[[], Any]) -> Any:
+    """What `attempt` gives, tried again from the loop while it raises `Busy`."""
+    return await _patiently(perform(attempt), attempt, "")
+
+
 async def _patiently(promise: JsPromise, attempt: Callable[[], Any], prefix: str) -> Any:
     ends, clock = monotonic() + BUSY_SECONDS, SystemClock()
     while True:

@@ -9,9 +9,11 @@ from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.model import WorkerConfig
 from pyflare.engines.base import BindingRow, EngineContext, Panel
 from pyflare.engines.d1 import panel
-from pyflare.engines.d1.binding import D1Database, Session
+from pyflare.engines.d1.binding import Busy, D1Database, Session, patiently
 from pyflare.engines.d1.config import D1Binding, D1Config, parse
-from pyflare.engines.d1.store import D1Store, Query, Result, path_of
+from pyflare.engines.d1.script import Outcome, run_script
+from pyflare.engines.d1.store import D1Fault, D1Store, Query, Result, path_of
+from pyflare.errors import EngineError
 
 
 class D1:
@@ -48,6 +50,21 @@ class D1:
         """For operators: all or nothing, waiting for other processes. Raises JsException (`D1_ERROR: …`)."""
         results: list[Result] = await Session(self.store(database)).send(queries, list, "D1_ERROR: ")
         return results
+
+    async def execute(self, database: str, sql: str) -> list[Outcome]:
+        """For operators: all statements of a text or none. Raises EngineError with what SQLite says."""
+        store = self.store(database)
+
+        def attempt() -> list[Outcome]:
+            try:
+                return run_script(store, sql, busy_ms=0)
+            except D1Fault as fault:
+                if fault.busy:
+                    raise Busy(fault) from None
+                raise EngineError(fault.message) from None
+
+        outcomes: list[Outcome] = await patiently(attempt)
+        return outcomes
 
     def bound(self, worker: str) -> Sequence[D1Binding]:
         return self._configs[worker].bindings

@@ -14,11 +14,20 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from pyflare.engines.d1.config import DEFAULT_MIGRATIONS_DIR, D1Binding
-from pyflare.engines.d1.script import run_script
-from pyflare.engines.d1.store import D1Store, Query, quoted
+from pyflare.engines.d1.script import Outcome
+from pyflare.engines.d1.store import quoted
 from pyflare.errors import ConfigError
+
+
+class Database(Protocol):
+    """What migrations are applied to: a file, or one that a server holds."""
+
+    def run(self, text: str) -> Sequence[Outcome]:
+        """All statements of a text or none."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -70,18 +79,17 @@ class Migrations:
 
     # --- the table --------------------------------------------------------------------------------------------------
 
-    def unapplied(self, store: D1Store) -> list[str]:
-        """Migrations that the database has not seen; makes the table that says so. Raises `D1Fault`."""
-        store.run([Query(self._create())])
-        rows = store.run([Query(f"SELECT name FROM {quoted(self.table)} ORDER BY id")])[0].rows
+    def unapplied(self, database: Database) -> list[str]:
+        """Migrations that the database has not seen; makes the table that says so."""
+        rows = database.run(f"{self._create()}\nSELECT name FROM {quoted(self.table)} ORDER BY id")[-1].rows
         applied = {name for (name,) in rows}
         return [name for name in self.names() if name not in applied]
 
-    def apply(self, store: D1Store, name: str) -> int:
-        """Run one and record it; how many statements that were. Raises `D1Fault`."""
+    def apply(self, database: Database, name: str) -> int:
+        """Run one and record it; how many statements that were."""
         text = (self.folder / name).read_text(encoding="utf-8-sig")
         record = f"INSERT INTO {quoted(self.table)} (name)\nvalues ('{name.replace(chr(39), chr(39) * 2)}');"
-        return len(run_script(store, f"{_ended(text)}\n{record}"))
+        return len(database.run(f"{_ended(text)}\n{record}"))
 
     def _create(self) -> str:
         return f"""CREATE TABLE IF NOT EXISTS {quoted(self.table)}(

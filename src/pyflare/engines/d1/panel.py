@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from pyflare.engines.base import Action, Panel, Table
+from pyflare.engines.d1.script import Outcome
 from pyflare.engines.d1.store import D1Store, Query, Result
 
 if TYPE_CHECKING:
@@ -31,13 +33,32 @@ def of(room: D1) -> Panel:
     def browse(database: str, table: str) -> list[dict[str, Any]]:
         return _shown(room.store(database).browse(table, SHOWN_ROWS))
 
-    actions = (Action("browse", browse, ("database", "table")), Action("query", query, ("database", "sql")))
+    async def execute(database: str, sql: str) -> list[list[Any]]:
+        return [_outcome(outcome) for outcome in await room.execute(database, sql)]
+
+    actions = (
+        Action("browse", browse, ("database", "table")),
+        Action("query", query, ("database", "sql")),
+        Action("execute", execute, ("database", "sql")),
+    )
     return Panel("D1", tables, {action.name: action for action in actions})
 
 
 def rows(store: D1Store, sql: str) -> list[dict[str, Any]]:
     """What a text gives, as plain data; a BLOB is shown as hex."""
     return _shown(store.run([Query(sql)])[-1])
+
+
+def _outcome(outcome: Outcome) -> list[Any]:
+    """Duration, SQL, columns and rows of one of many statements; a BLOB is the text that wrangler prints."""
+    rows = [[_cell(cell) for cell in row] for row in outcome.rows]
+    return [outcome.duration, outcome.sql if rows else "", outcome.columns, rows]
+
+
+def _cell(cell: Any) -> Any:
+    if isinstance(cell, bytes):
+        return f"[{', '.join(map(str, cell))}]"
+    return None if isinstance(cell, float) and not math.isfinite(cell) else cell
 
 
 def _shown(result: Result) -> list[dict[str, Any]]:

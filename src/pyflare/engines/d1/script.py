@@ -33,10 +33,8 @@ class Outcome:
 
     __slots__ = ("columns", "duration", "rows", "sql")
 
-    def __init__(self, sql: str, columns: tuple[str, ...]) -> None:
-        self.sql, self.columns = sql, columns
-        self.rows: Sequence[Row] = ()
-        self.duration = 0.0
+    def __init__(self, sql: str, columns: tuple[str, ...], rows: Sequence[Row] = (), duration: float = 0.0) -> None:
+        self.sql, self.columns, self.rows, self.duration = sql, columns, rows, duration
 
 
 def without_transaction(text: str) -> str:
@@ -49,11 +47,13 @@ def without_transaction(text: str) -> str:
     return text
 
 
-def run_script(store: D1Store, text: str, progress: Callable[[int], None] | None = None) -> list[Outcome]:
-    """Run all statements of `text` or none. `progress` is told now and then how many characters are done. Raises
-    `D1Fault`."""
+def run_script(
+    store: D1Store, text: str, progress: Callable[[int], None] | None = None, busy_ms: int = BUSY_TIMEOUT_MS
+) -> list[Outcome]:
+    """Run all statements of `text` or none. `progress` is told now and then how many characters are done; `busy_ms` is
+    how long to wait for a lock. Raises `D1Fault`."""
     script = _Script(without_transaction(text.removeprefix("\ufeff")), progress)
-    return script.run(store)
+    return script.run(store, busy_ms)
 
 
 class _Script:
@@ -64,9 +64,9 @@ class _Script:
         self._began = 0.0
         self._rows: list[Row] = []  # of the statement that runs
 
-    def run(self, store: D1Store) -> list[Outcome]:
+    def run(self, store: D1Store, busy_ms: int) -> list[Outcome]:
         connection, guard = store.for_script()
-        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+        connection.set_busy_timeout(busy_ms)
         limit = connection.limit(apsw.SQLITE_LIMIT_SQL_LENGTH)
         # The limit is one of a statement; SQLite would apply it to the whole text.
         connection.limit(apsw.SQLITE_LIMIT_SQL_LENGTH, max(4 * len(self._text) + 1, limit))
