@@ -142,6 +142,19 @@ def test_a_cancelled_task_of_the_worker_is_an_exception_like_any_other() -> None
     assert b"CancelledError" in talk(client, handler)
 
 
+def test_whatever_is_raised_is_answered() -> None:
+    class Odd(BaseException):
+        pass
+
+    async def handler(request: Request) -> Response:
+        raise Odd("no Exception")
+
+    async def client(wire: Wire) -> bytes:
+        return await wire.get("/")
+
+    assert b"Odd: no Exception" in talk(client, handler)
+
+
 def test_what_a_reload_cannot_wait_for_is_503() -> None:
     async def client(wire: Wire) -> bytes:
         wire.send("/")

@@ -348,3 +348,20 @@ def test_process_env_holds_the_texts_of_the_variables(tmp_path: Path) -> None:
     compat = Compat("2026-08-01", frozenset({"python_workers", "nodejs_compat"}))
     shown, _ = run(tmp_path, code, text, compat, vars={"WORD": "é", "NUMBER": 1})
     assert shown == '{"WORD":"é"}'
+
+
+@pytest.mark.parametrize("line", ["sys.exit(3)", "await asyncio.create_task(leave())"])
+def test_sys_exit_ends_the_event_and_not_the_server(tmp_path: Path, line: str) -> None:
+    code = "import asyncio, sys\nasync def leave(): sys.exit(3)\n" + CLASS.format(
+        handler=f"async def fetch(self): {line}"
+    )
+
+    async def twice(server: Server) -> list[str]:
+        said = []
+        for _ in range(2):
+            with pytest.raises(RuntimeError) as caught:
+                await get(server)
+            said.append(str(caught.value))
+        return said
+
+    assert run(tmp_path, code, twice)[0] == ["SystemExit: 3"] * 2

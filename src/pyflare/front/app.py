@@ -86,7 +86,7 @@ class Front:
                 self._give_up(exchange)
             else:
                 self._failed(exchange, cancelled)  # not ours: something that the worker awaited was cancelled
-        except Exception as raised:
+        except BaseException as raised:
             self._failed(exchange, raised)
         finally:
             self.hub.ended(exchange)
@@ -143,6 +143,9 @@ class Front:
             self._note(exchange, 503, "Service Unavailable")
 
     def _failed(self, exchange: Exchange, raised: BaseException) -> None:
+        """Whatever the worker raises, its client gets an answer."""
+        if isinstance(raised, (KeyboardInterrupt, SystemExit, GeneratorExit)):
+            raise raised
         trace = traces.render(raised)
         self.log.error(f"Uncaught {trace}")
         if exchange.started:

@@ -119,10 +119,19 @@ def _serve() -> None:
             answer = (YIELDED, yielded)
         except StopIteration as stop:
             answer, work = (RETURNED, stop.value), None
+        except SystemExit as left:
+            answer, work = (RAISED, WorkerLeft(left).with_traceback(left.__traceback__)), None
         except BaseException as raised:
             answer, work = (RAISED, raised), None
         value = message = fresh = None
         message = me.parent.switch(answer)
+
+
+class WorkerLeft(RuntimeError):
+    """Worker code called `sys.exit`: an event ends there, the process, where asyncio would let it through, does not."""
+
+    def __init__(self, left: SystemExit) -> None:
+        super().__init__(f"SystemExit: {left}")
 
 
 class NoSuspender(RuntimeError):
