@@ -25,6 +25,7 @@ ALLOWED = {
     "line": set(),
     "build": {"log"},
     "alone": {"build", "clock", "config", "front", "log", "runtime", "server", "storage", "worker"},
+    "warm": set(),
     "watch": {"clock"},
     "front": {"clock", "config", "dashboard", "engines", "errors", "interop", "log", "server", "storage", "worker"},
     "dashboard": {"clock", "engines", "errors", "interop", "log"},
@@ -33,7 +34,7 @@ ALLOWED = {
     "pytest_plugin": {"testing"},
     "runtime": {
         "clock", "config", "dashboard", "engines", "errors", "front", "interop", "line", "log", "server", "storage",
-        "worker",
+        "warm", "worker",
     },
     "supervisor": {"alone", "build", "clock", "config", "errors", "front", "line", "log", "storage", "watch"},
     "cli": {"clock", "config", "engines", "errors", "interop", "log", "storage", "supervisor"},

@@ -34,14 +34,17 @@ from pyflare.config.options import DevOptions
 from pyflare.errors import ConfigError
 from pyflare.line import Line, Message, receive_descriptors
 from pyflare.log import Log, take_terminal
+from pyflare.warm import packages_since, warm
 
 if TYPE_CHECKING:
     import ssl
 
     from pyflare.config.model import WorkerConfig
     from pyflare.front.serving import Serving
+    from pyflare.server import Server
 
 ENVIRONMENT = ("HOME", "PYTHONHASHSEED")  # what `os.environ` holds on Cloudflare
+INSTALLED = "site-packages"
 LAST_WILL_S = 1.5  # for closing the state after the supervisor was killed
 
 
@@ -78,6 +81,7 @@ class Runtime:
         self._environ: Mapping[str, str] = start["environ"]
         self._first: bool = start["first"]
         self._crash: str | None = start["crash"]
+        self._warm: list[str] = start["warm"]  # packages that the runtime before this one used
         options = self._options
         self._log = Log(options.log_level, options.log_format, colour=options.color, said=start["said"])
         take_terminal(self._log)
@@ -160,6 +164,7 @@ class Runtime:
             )
             serving = Serving(server, self._options, self._clock, self._log)
             serving.broken = self._crash
+            self._warm_up(server)
             return Prepared(configs, serving, tls_context(self._options, configs[0], state, self._environ))
         except ConfigError as faulty:
             if self._first:
@@ -169,11 +174,23 @@ class Runtime:
             serving.broken = broken_text(faulty)
             return Prepared([], serving, None)
 
+    def _warm_up(self, server: Server) -> None:
+        """Import the packages of the worker while the runtime before this one still serves."""
+        if not self._warm:
+            return
+        from pyflare.interop import finder  # noqa: PLC0415  (imported by the server)
+        from pyflare.worker import loader  # noqa: PLC0415
+
+        finder.install()
+        path = [one for worker in server.workers.values() for one in loader.paths(worker) if INSTALLED in one]
+        warm(self._warm, path)
+
     async def _serve(self, prepared: Prepared, message: Message, fds: list[int]) -> None:
         serving = prepared.serving
         if self._first:
             self._log.plain(f"pyflare {__version__}")
         announce(self._log, prepared.configs)
+        before = set(sys.modules)
         if serving.broken is None:
             await serving.start()
         if self._first and serving.broken is None:
@@ -183,7 +200,8 @@ class Runtime:
         for fd in fds[count:]:
             self._take_over(serving, socket.socket(fileno=fd))
         self._log.info(message["ready"])
-        self._line.send("serving", said=sorted(self._log.said))
+        packages = [*self._warm, *packages_since(before)]
+        self._line.send("serving", said=sorted(self._log.said), packages=packages)
 
     def _take_over(self, serving: Serving, line: socket.socket) -> None:
         """Go on with the connections of the runtime before this one."""

@@ -88,6 +88,7 @@ class Supervisor:
         self._again = False  # something changed while `_next` was on its way
         self._changed: set[str] = set()
         self._said: list[str] = []
+        self._packages: list[str] = []  # what the worker imports of others
         self._lock: StateLock | None = None
         self._sockets: list[socket.socket] = []
         self._baton: socket.socket | None = None  # where `_next` gets the connections of `_current` from
@@ -134,6 +135,7 @@ class Supervisor:
             first=not self._sockets,
             crash=crash,
             said=self._said,
+            warm=self._packages,
         )
         self._selector.register(line, selectors.EVENT_READ, lambda: self._hear(child))
         return child
@@ -224,7 +226,7 @@ class Supervisor:
 
     def _on_serving(self, child: Child, message: Message) -> None:
         child.phase, child.served_at = "serving", monotonic()
-        self._said = message["said"]
+        self._said, self._packages = message["said"], message["packages"]
         old, self._current, self._next = self._current, child, None
         if old is not None and old is not child:
             self._kill(old)

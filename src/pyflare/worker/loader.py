@@ -65,10 +65,8 @@ def load(worker: Worker, log: Log) -> None:
     worker.sdk = Sdk(workers, importlib.import_module("workers.rpc"))
     module = _import(main, worker)
     for package, file in undeclared(worker.config, own_files(main.parent)).items():
-        log.warn(
-            f"{file} imports {package!r}, which neither pyproject.toml nor python_modules declares: "
-            "it will be missing on Cloudflare"
-        )
+        text = f"{file} imports {package!r}, which neither pyproject.toml nor python_modules declares: "
+        log.once("warn", f"undeclared {package}", text + "it will be missing on Cloudflare")
     worker.exports = exported_classes(module, worker.sdk)
     worker.handlers = module_handlers(module)
     _explain(worker, module, log)
