@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pyflare.log import Log, Terminal
+from pyflare.log import Log, Spoken, Terminal
 
 
 def test_a_line_names_its_level() -> None:
@@ -109,3 +109,16 @@ def test_a_terminal_keeps_the_order_of_prints_and_requests(capfd: pytest.Capture
     print("after", file=terminal)
     assert [line.split()[-1] for line in capfd.readouterr().out.splitlines()] == ["before", "(1ms)", "after"]
     terminal.detach().close()
+
+
+def test_what_is_printed_is_an_object_a_line_where_json_is_wanted() -> None:
+    out = io.StringIO()
+    log = Log("error", "json", out)
+    printed = Spoken(log, Terminal(1, log.flush), "stdout")
+    print("a", 1, file=printed)
+    print("two\nlines and a", end="", file=printed)
+    print(" half", file=printed)
+    printed.say("warn", "x\ny")
+    assert [(one["level"], one["message"]) for one in map(json.loads, out.getvalue().splitlines())] == [
+        ("log", "a 1"), ("log", "two"), ("log", "lines and a half"), ("warn", "x\ny"),
+    ]  # fmt: skip

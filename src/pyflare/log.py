@@ -82,6 +82,16 @@ class Log:
         colour = COLOURS[level] if self.coloured else ""
         self._write(f"{colour}[wrangler:{level}] {text}{colour and RESET}")
 
+    def takes_prints(self, out: TextIO) -> bool:
+        """Whether what worker code prints becomes an object too; those lines and our own go to `out` then."""
+        if self._json:
+            self._out = out
+        return self._json
+
+    def spoken(self, level: str, text: str, stream: str) -> None:
+        """A line that worker code printed, whatever the level is."""
+        self._write(json.dumps({"level": level, "message": text, "stream": stream}))
+
     def plain(self, text: str) -> None:
         """Text for people: the banner, the table of bindings. Not in JSON lines."""
         if not self._json and self.enabled("info"):
@@ -138,6 +148,39 @@ class Terminal(io.TextIOWrapper):
         return super().write(text)
 
 
+class Spoken(io.TextIOBase):
+    """A standard stream of `--log-format json`: each line that is printed becomes an object."""
+
+    encoding = "utf-8"
+
+    def __init__(self, log: Log, beneath: Terminal, stream: str) -> None:
+        self._log, self._terminal, self._stream = log, beneath, stream
+        self._rest = ""
+
+    @property
+    def buffer(self) -> Any:
+        return self._terminal.buffer
+
+    def fileno(self) -> int:
+        return self._terminal.fileno()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        *lines, self._rest = (self._rest + text).split("\n")
+        for line in lines:
+            self.say("log", line)
+        return len(text)
+
+    def say(self, level: str, text: str) -> None:
+        self._log.spoken(level, text, self._stream)
+
+
 def take_terminal(log: Log) -> None:
     """From now on `print` and `log` share one order, and nothing waits in a buffer after its line."""
-    sys.stdout, sys.stderr = Terminal(1, log.flush), Terminal(2, log.flush)
+    out, err = Terminal(1, log.flush), Terminal(2, log.flush)
+    if log.takes_prints(out):
+        sys.stdout, sys.stderr = Spoken(log, out, "stdout"), Spoken(log, out, "stderr")
+    else:
+        sys.stdout, sys.stderr = out, err

@@ -24,6 +24,10 @@ def write(level: str, text: str) -> None:
         hook(level, text)
         return
     stream = getattr(sys.stdout, "beneath", sys.stdout)  # not what listens to `print`
+    say = getattr(stream, "say", None)  # of JSON lines, which carry the level
+    if say is not None:
+        say(level, text)
+        return
     stream.write(text + "\n")
     stream.flush()
 
