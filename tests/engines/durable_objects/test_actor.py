@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from pyflare.interop.errors import JsException
@@ -541,6 +542,25 @@ def test_a_commit_that_fails_resets_the_object_and_fails_the_call(tmp_path: Path
         error = await failure(stub.increment())
         assert "disk full" in error.message and error.durableObjectReset is True
         assert await w.stub("Counter").stored() == 1
+
+    within(tmp_path, scene)
+
+
+def test_a_commit_waits_for_another_process_that_holds_the_file(tmp_path: Path) -> None:
+    async def scene(w: World) -> None:
+        stub = w.stub("Counter")
+        await stub.increment()
+        instance = w.actor("Counter").instance
+        assert instance is not None
+        instance.store.busy_timeout(0)
+        other = apsw.Connection(str(instance.store.path))
+        other.execute("BEGIN IMMEDIATE")
+        call = stub.increment()
+        await turns(50)
+        assert not call.settled
+        other.execute("COMMIT")
+        other.close()
+        assert await call == 2
 
     within(tmp_path, scene)
 

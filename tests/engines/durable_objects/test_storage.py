@@ -19,6 +19,7 @@ from pyflare.interop.dates import JsDate
 from pyflare.interop.errors import JsException
 from pyflare.interop.promise import JsPromise, start
 from pyflare.interop.proxy import jsnull
+from pyflare.storage.sql_guard import SqlError
 
 
 class Owner:
@@ -376,7 +377,13 @@ def test_a_file_that_another_process_holds_is_an_error_of_javascript(storage: An
     other = apsw.Connection(str(owner.store.path))
     other.execute("BEGIN IMMEDIATE")
     owner.store.busy_timeout(0)
-    for refused in (storage.put("a", 2), storage.delete("a"), storage.setAlarm(1893456000123)):
+    storage.put("a", 2)
+    for refused in (storage.delete("a"), storage.setAlarm(1893456000123)):
         assert refusal(refused) == "Error: database is locked: SQLITE_BUSY"
+    with pytest.raises(SqlError) as raised:
+        owner.store.commit()
+    assert raised.value.busy
     other.execute("COMMIT")
+    owner.store.commit()
+    assert storage.get("a").result() == 2
     assert storage.delete("a").result() is True

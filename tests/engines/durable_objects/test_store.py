@@ -278,3 +278,49 @@ MODEL = Model()
 def test_what_begins_with_a_prefix_sorts_before_what_follows_it(prefix: str, rest: str) -> None:
     beyond = after_prefix(prefix)
     assert beyond is None or prefix.encode() <= (prefix + rest).encode() < beyond.encode()
+
+
+# --- a turn that is one put ---------------------------------------------------------------------------------------
+
+
+def test_a_single_put_is_seen_before_and_after_its_commit(tmp_path: Path) -> None:
+    store = ObjectStore(tmp_path / "a.sqlite")
+    store.put("a", b"1")
+    store.commit()
+    store.put("a", b"2")
+    assert (store.get("a"), store.in_transaction) == (b"2", True)
+    assert list(store.list("", None, None, False)) == [("a", b"2")]
+    store.commit()
+    assert (store.get("a"), store.in_transaction) == (b"2", False)
+
+
+def test_a_single_put_can_be_undone(tmp_path: Path) -> None:
+    store = ObjectStore(tmp_path / "a.sqlite")
+    store.put("a", b"1")
+    store.commit()
+    store.put("a", b"2")
+    store.rollback()
+    assert store.get("a") == b"1"
+
+
+def test_what_follows_a_single_put_shares_its_transaction(tmp_path: Path) -> None:
+    store = ObjectStore(tmp_path / "a.sqlite")
+    store.put("a", b"1")
+    store.commit()
+    told: list[int] = []
+    store.on_dirty = lambda: told.append(1)
+    store.put("a", b"2")
+    store.put("b", b"3")
+    store.runner.run("CREATE TABLE t (x)")
+    assert told == [1]
+    store.rollback()
+    assert (store.get("a"), store.get("b")) == (b"1", None)
+
+
+def test_a_single_put_that_is_not_committed_is_lost_with_the_file(tmp_path: Path) -> None:
+    store = ObjectStore(tmp_path / "a.sqlite")
+    store.put("a", b"1")
+    store.commit()
+    store.put("a", b"2")
+    store.close()
+    assert ObjectStore(tmp_path / "a.sqlite").get("a") == b"1"

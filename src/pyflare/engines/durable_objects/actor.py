@@ -134,6 +134,8 @@ class Actor:
         instance.commit()
         if self.broken is not None:  # the commit failed
             return True
+        if instance.gate.dirty and not force:  # it is tried again
+            return False
         self.instance = None
         instance.end(error(FREED))
         self.place.sleeps(self)

@@ -26,6 +26,7 @@ from pyflare.interop.promise import JsPromise, start
 from pyflare.interop.proxy import JsObject
 from pyflare.interop.rpc import of_python
 from pyflare.interop.web.websocket import Channel, WebSocket
+from pyflare.storage.sql_guard import SqlError
 
 if TYPE_CHECKING:
     from pyflare.engines.durable_objects.actor import Actor
@@ -43,6 +44,7 @@ CONSTRAINTS_VIOLATED = (
     "in a state where constraints were violated: "
 )
 NO_ALARM_HANDLER = "Your Durable Object class must have an alarm() handler in order to call setAlarm()"
+MAX_BUSY, BUSY_RETRY_SECONDS = 20, 0.05  # real time: it is another process that is waited for
 SDK_ABORT = "Durable Object abort requested"  # what the SDK's DurableObjectAbort says when no reason was given
 
 
@@ -68,6 +70,7 @@ class Instance:
         self.store = actor.place.store(actor)
         self.store.on_dirty = self._wrote
         self._alarm: Alarm | None = None
+        self._busy = 0  # commits in a row that found the file held by another process
 
     @property
     def idle(self) -> bool:
@@ -206,10 +209,20 @@ class Instance:
             self.before_commit()
             self.store.commit()
         except Exception as raised:
-            self.actor.break_(_commit_failed(raised))
+            if not self._commit_again(raised):
+                self.actor.break_(_commit_failed(raised))
             return
+        self._busy = 0
         self.after_commit()
         self.gate.confirm()
+
+    def _commit_again(self, raised: Exception) -> bool:
+        """Another process holds the file: the writes, and what waits for them, are kept for another try."""
+        if not isinstance(raised, SqlError) or not raised.busy or self._busy >= MAX_BUSY:
+            return False
+        self._busy += 1
+        asyncio.get_running_loop().call_later(BUSY_RETRY_SECONDS, self.commit, context=Context())
+        return True
 
     def before_commit(self) -> None:
         if self._alarm is not None:

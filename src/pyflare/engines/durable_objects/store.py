@@ -23,6 +23,7 @@ Pair = tuple[str, bytes]
 
 MAX_OBJECT_BYTES = 10 * 10**9  # durable-objects/platform/limits, "Storage per Durable Object"
 PAGE_BYTES = 4096
+MAX_SINGLE_BYTES = 64 * 1024
 CHECKPOINT_PAGES = 4000  # of the write-ahead log; moving it into the file stops the loop for two syncs of the disk
 
 KV = "CREATE TABLE IF NOT EXISTS _cf_KV (key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID"
@@ -71,6 +72,7 @@ class ObjectStore:
         self._alarm_known = False
         self._implicit = False
         self._explicit = 0  # depth
+        self._single: Pair | None = None  # all that the implicit transaction consists of so far, not written yet
         self._new = False  # the file was made now: until its first commit a power cut can only lose what is new
         self.closed = False
 
@@ -135,6 +137,7 @@ class ObjectStore:
         """Bytes of the pages in use."""
         if self._database is None and not self.path.exists():
             return 0
+        self._write_single()
         database = self._open()
         return int(database.value("PRAGMA page_count") - database.value("PRAGMA freelist_count")) * PAGE_BYTES
 
@@ -152,7 +155,7 @@ class ObjectStore:
 
     def _disconnect(self) -> None:
         database, self._database, self._runner = self._database, None, None
-        self._implicit, self._explicit = False, 0
+        self._implicit, self._explicit, self._single = False, 0, None
         if database is not None:
             database.raw.close(True)
 
@@ -165,22 +168,27 @@ class ObjectStore:
     def dirty(self) -> None:
         """Called before every write: begins the turn's transaction, unless one is open."""
         if self._implicit or self._explicit:
+            self._write_single()
             return
         self._transact("BEGIN IMMEDIATE")
         self._implicit = True
         self.on_dirty()
 
     def commit(self) -> None:
-        """End the implicit transaction; nothing happens when none is open. Raises `ConstraintViolation`, `SqlError`."""
+        """End the implicit transaction; nothing happens when none is open. Raises `ConstraintViolation`, `SqlError`;
+        one that is busy may be tried again."""
         if self._implicit:
-            self._transact("COMMIT")
-            self._implicit = False
+            if self._single is not None:
+                self._transact(KV_PUT, self._single)
+            else:
+                self._transact("COMMIT")
+            self._implicit, self._single = False, None
             if self._new:
                 self._keep_from_now_on()
 
     def rollback(self) -> None:
         """Undo whatever is open."""
-        self._implicit, self._explicit = False, 0
+        self._implicit, self._explicit, self._single = False, 0, None
         if self._database is not None:
             if self._database.raw.in_transaction:
                 self._database.execute("ROLLBACK")
@@ -229,13 +237,21 @@ class ObjectStore:
         database.execute("RELEASE _cf_sync_savepoint")
         return result
 
-    def _transact(self, sql: str) -> None:
+    def _write_single(self) -> None:
+        """More follows: the pair that was to be written alone needs a transaction after all."""
+        single = self._single
+        if single is not None:
+            self._transact("BEGIN IMMEDIATE")
+            self._single = None
+            self._transact(KV_PUT, single)
+
+    def _transact(self, sql: str, params: Sequence[Any] = ()) -> None:
         try:
-            self._open().execute(sql)
+            self._open().execute(sql, params)
         except apsw.ConstraintError as fault:
             raise ConstraintViolation(describe(fault)) from None
         except apsw.Error as fault:
-            raise SqlError(describe(fault)) from None
+            raise SqlError(describe(fault), busy=is_busy(fault)) from None
 
     # --- key-value pairs ------------------------------------------------------------------------------------------
 
@@ -243,11 +259,18 @@ class ObjectStore:
         database = self._if_there("_cf_KV")
         if database is None:
             return None
+        if self._single is not None and self._single[0] == key:
+            return self._single[1]
         rows = database.execute(KV_GET, (key,))
         return rows[0][0] if rows else None
 
     def put(self, key: str, value: bytes) -> None:
-        """Raises `SqlError` for a pair that is too large, or when the object is full."""
+        """Raises `SqlError` for a pair that is too large, or when the object is full (the commit may, of the first)."""
+        if not self._implicit and not self._explicit and "_cf_KV" in self._tables and len(value) <= MAX_SINGLE_BYTES:
+            # One put a turn is what most objects do: without BEGIN and COMMIT it costs a third.
+            self._single, self._implicit = (key, value), True
+            self.on_dirty()
+            return
         try:
             self._with("_cf_KV").execute(KV_PUT, (key, value))
         except apsw.Error as fault:
@@ -266,6 +289,7 @@ class ObjectStore:
         database = self._if_there("_cf_KV")
         if database is None:
             return ()
+        self._write_single()
         most = -1 if limit is None else limit
         if end is None:
             return database.execute(KV_LIST_REVERSE if reverse else KV_LIST, (start, most))
