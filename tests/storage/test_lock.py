@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pyflare.errors import StateInUse
+from pyflare.errors import ConfigError, StateInUse
 from pyflare.storage.lock import Holder, StateLock, is_locked, read_holder
 
 
@@ -54,3 +54,9 @@ def test_the_token_is_for_its_owner_only(tmp_path: Path) -> None:
 def test_a_folder_without_a_server_is_not_locked(tmp_path: Path) -> None:
     assert not is_locked(tmp_path / "nothing")
     assert read_holder(tmp_path / "nothing") is None
+
+
+def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="file/v3: Not a directory; give another --persist-to"):
+        StateLock.take(tmp_path / "file" / "v3")

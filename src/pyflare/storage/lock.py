@@ -10,7 +10,7 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from pyflare.errors import StateInUse
+from pyflare.errors import ConfigError, StateInUse
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,13 @@ class StateLock:
 
     @classmethod
     def take(cls, state: Path) -> StateLock:
-        """Lock the state folder `…/v3`; raises `StateInUse` with who has it."""
+        """Lock the state folder `…/v3`; raises `StateInUse` with who has it, `ConfigError` where none can be made."""
         folder = state / "pyflare"
-        folder.mkdir(parents=True, exist_ok=True)
-        fd = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            fd = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as raised:
+            raise ConfigError(f"Cannot keep state in {state}: {raised.strerror}; give another --persist-to") from None
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
