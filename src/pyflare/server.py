@@ -97,12 +97,12 @@ class Server:
             worker.loopback_of = lambda worker=worker: self._loopback(worker)
             self._fill_env(worker)
         for engine in self.engines.values():
-            for name, listener in (_maybe(engine, "listeners") or {}).items():
+            for name, listener in engine.listeners().items():
                 self.workers[name].tail = listener
         for worker in self.workers.values():
             self._load(worker, activation)
         for engine in self.engines.values():
-            _maybe(engine, "check", {name: worker.exports for name, worker in self.workers.items()})
+            engine.check({name: worker.exports for name, worker in self.workers.items()})
         self.scheduler = Scheduler(self.clock, self.engines.values(), self.log)
         self._scheduling = loop.create_task(self.scheduler.run())
 
@@ -218,7 +218,7 @@ class Server:
     def _open(self, name: str) -> Engine:
         configs = self._configs.get(name) or {config.name: None for config in self.configs}
         engine: Engine = engines.load(name)(configs, self._ctx)
-        _maybe(engine, "configure", self.options)
+        engine.configure(self.options)
         self.engines[name] = engine
         return engine
 
@@ -244,11 +244,7 @@ class Server:
 
     def mounts(self) -> dict[str, Any]:
         """Prefixes of control paths that rooms answer by themselves -> what loads the ASGI app."""
-        return {
-            prefix: load
-            for engine in self.engines.values()
-            for prefix, load in (_maybe(engine, "mounts") or {}).items()
-        }
+        return {prefix: load for engine in self.engines.values() for prefix, load in engine.mounts().items()}
 
     def _caches(self) -> Any:
         return self.room("cache").storage
@@ -257,14 +253,8 @@ class Server:
         """`ctx.exports`: stubs of the worker's own entrypoints and namespaces of its objects."""
         exports: dict[str, Any] = {}
         for engine in (self.engines.get("services") or self._open("services"), *self.engines.values()):
-            exports.update(_maybe(engine, "exports", worker) or {})
+            exports.update(engine.exports(worker))
         return JsObject.make(exports)
-
-
-def _maybe(engine: Any, method: str, *args: Any) -> Any:
-    """Call an optional method of a room: `check(exports)`, `configure(options)`, `exports(worker)`, `listeners()`."""
-    found = getattr(engine, method, None)
-    return found(*args) if callable(found) else None
 
 
 def _twice(configs: Sequence[WorkerConfig]) -> str:

@@ -18,8 +18,7 @@ Handler = Callable[[Any, Mapping[str, str]], Awaitable[tuple[int, dict[str, Any]
 def routes(server: Source) -> list[Route]:
     found = []
     for engine in server.engines.values():
-        offered = getattr(engine, "routes", None)
-        for method, path, handler in offered() if callable(offered) else ():
+        for method, path, handler in engine.routes():
             found.append(Route(path, _endpoint(handler), methods=[method]))
     return found
 

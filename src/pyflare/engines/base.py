@@ -7,7 +7,7 @@ logic.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from pyflare.clock import Clock
     from pyflare.config.diagnostics import Diagnostics
     from pyflare.config.model import WorkerConfig
+    from pyflare.config.options import DevOptions
     from pyflare.log import Log
     from pyflare.storage.layout import Layout
     from pyflare.worker.event import Event
+    from pyflare.worker.worker import Worker
 
 
 @dataclass(frozen=True)
@@ -74,40 +76,78 @@ class Panel:
     actions: Mapping[str, Action] = field(default_factory=dict)
 
 
+# method, path template, handler(json, parameters) -> (status, json)
+Route = tuple[str, str, Callable[[Any, Mapping[str, str]], Awaitable[tuple[int, Any]]]]
+
+
 class Engine(Protocol):
-    """A room. `configs` maps a worker's name to what `parse` gave for it."""
+    """A room. `configs` maps a worker's name to what `parse` gave for it. What a room does not define is the default
+    here: no bindings, nothing due, nothing to say."""
 
     keys: ClassVar[Sequence[str]]  # the wrangler keys that the room understands
 
     @staticmethod
     def parse(config: WorkerConfig, diagnostics: Diagnostics) -> Any:
         """The room's own frozen configuration of one worker; faults go to `diagnostics`, with their path."""
-        ...
 
     def __init__(self, configs: Mapping[str, Any], ctx: EngineContext) -> None: ...
 
+    def configure(self, options: DevOptions) -> None:
+        """The command line, right after construction."""
+        return None
+
+    def check(self, exports: Mapping[str, Mapping[str, type]]) -> None:
+        """worker -> its exported classes, after the import; raises ConfigError or WorkerError."""
+        return None
+
+    # --- for workers ----------------------------------------------------------------------------------------------
+
     def bindings(self, worker: str) -> Mapping[str, Any]:
         """What lands in the worker's env: name -> JavaScript value."""
-        ...
+        return {}
 
-    def rows(self, worker: str) -> Sequence[BindingRow]: ...
+    def exports(self, worker: Worker) -> Mapping[str, Any]:
+        """What lands in the worker's `ctx.exports`: class name -> JavaScript value."""
+        return {}
+
+    def listeners(self) -> Mapping[str, Callable[[Any], None]]:
+        """worker -> what is told the trace of each of its events."""
+        return {}
+
+    # --- time -----------------------------------------------------------------------------------------------------
 
     def next_due(self) -> float | None:
         """When the room wants `run_due` next; None: not before it pokes."""
-        ...
+        return None
 
     def run_due(self, now: float) -> None:
         """Start what is due; long work goes to `ctx.spawn`."""
-        ...
+        return None
 
     def busy(self) -> Sequence[str]:
         """Names of what is in flight; empty when the room is at rest."""
-        ...
-
-    def panel(self) -> Panel: ...
+        return ()
 
     async def pause(self) -> None:
         """Stop accepting and firing; give leased work back uncounted (a reload or the end is near)."""
-        ...
+        return None
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Close the files."""
+        return None
+
+    # --- for people -----------------------------------------------------------------------------------------------
+
+    def rows(self, worker: str) -> Sequence[BindingRow]:
+        """The worker's lines of the banner."""
+        return ()
+
+    def panel(self) -> Panel: ...
+
+    def routes(self) -> Sequence[Route]:
+        """REST calls below the local API."""
+        return ()
+
+    def mounts(self) -> Mapping[str, Callable[[], Any]]:
+        """path prefix -> what makes the ASGI app that answers below it."""
+        return {}

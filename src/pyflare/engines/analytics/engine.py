@@ -11,14 +11,14 @@ from pyflare.config.model import WorkerConfig
 from pyflare.engines.analytics.binding import AnalyticsEngine
 from pyflare.engines.analytics.config import MAX_POINTS, RETENTION_SECONDS, AnalyticsConfig, parse
 from pyflare.engines.analytics.store import AnalyticsStore
-from pyflare.engines.base import BindingRow, EngineContext, Panel, Table
+from pyflare.engines.base import BindingRow, Engine, EngineContext, Panel, Table
 from pyflare.interop import scope
 from pyflare.interop.errors import error
 
 SHOWN_POINTS = 100
 
 
-class Analytics:
+class Analytics(Engine):
     keys: ClassVar[Sequence[str]] = ("analytics_engine_datasets",)
 
     @staticmethod
@@ -66,22 +66,10 @@ class Analytics:
             for dataset in self._configs[worker].datasets
         ]
 
-    def next_due(self) -> float | None:
-        return None
-
-    def run_due(self, now: float) -> None:
-        return None
-
-    def busy(self) -> Sequence[str]:
-        return ()
-
     def panel(self) -> Panel:
         names = dict.fromkeys(dataset.name for config in self._configs.values() for dataset in config.datasets)
         columns = ("timestamp", "index1", "blobs", "doubles")
         return Panel("Analytics", [Table(name, columns, self.store.latest(name, SHOWN_POINTS)) for name in names])
-
-    async def pause(self) -> None:
-        return None
 
     def close(self) -> None:
         self.store.close()

@@ -10,12 +10,12 @@ from pyflare.config.model import WorkerConfig
 from pyflare.engines.assets.binding import AssetsFetcher
 from pyflare.engines.assets.config import AssetsConfig, parse
 from pyflare.engines.assets.site import Site
-from pyflare.engines.base import BindingRow, EngineContext, Panel, Table
+from pyflare.engines.base import BindingRow, Engine, EngineContext, Panel, Table
 from pyflare.interop.web.request import Request
 from pyflare.interop.web.response import Response
 
 
-class Assets:
+class Assets(Engine):
     keys: ClassVar[Sequence[str]] = ("assets",)
 
     @staticmethod
@@ -51,27 +51,12 @@ class Assets:
             return ()
         return [BindingRow(config.binding, "Assets", str(config.directory))]
 
-    def next_due(self) -> float | None:
-        return None
-
-    def run_due(self, now: float) -> None:
-        return None
-
-    def busy(self) -> Sequence[str]:
-        return ()
-
     def panel(self) -> Panel:
         rows = [
             [worker, str(config.directory), config.html_handling, config.not_found_handling]
             for worker, config in self._configs.items()
         ]
         return Panel("Assets", [Table("Sites", ("worker", "directory", "html_handling", "not_found_handling"), rows)])
-
-    async def pause(self) -> None:
-        return None
-
-    def close(self) -> None:
-        return None
 
     def _report(self, text: str) -> None:
         self._ctx.log.warn(text)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.model import WorkerConfig
-from pyflare.engines.base import Action, BindingRow, EngineContext, Panel, Table
+from pyflare.engines.base import Action, Engine, EngineContext, Panel, Table
 from pyflare.engines.cache.binding import CacheStorage
 from pyflare.engines.cache.matching import answer
 from pyflare.engines.cache.policy import Verdict, judge
@@ -83,7 +83,7 @@ def cache_key(request: Request) -> str:
     return str(request.url).partition("#")[0] if is_nullish(own) or own == "" else str(own)
 
 
-class Cache:
+class Cache(Engine):
     keys: ClassVar[Sequence[str]] = ()
 
     @staticmethod
@@ -103,21 +103,6 @@ class Cache:
             self._caches[name] = cache
         return cache
 
-    def bindings(self, worker: str) -> Mapping[str, Any]:
-        return {}
-
-    def rows(self, worker: str) -> Sequence[BindingRow]:
-        return ()
-
-    def next_due(self) -> float | None:
-        return None
-
-    def run_due(self, now: float) -> None:
-        return None
-
-    def busy(self) -> Sequence[str]:
-        return ()
-
     def panel(self) -> Panel:
         tables = []
         for name, cache in self._caches.items():
@@ -126,9 +111,6 @@ class Cache:
             tables.append(Table("default" if name is None else name, ("key", "expires"), rows))
         purge = Action("purge", lambda cache="": self.cache(cache or None).store.clear(), ("cache",))
         return Panel("Cache", tables, {"purge": purge})
-
-    async def pause(self) -> None:
-        return None
 
     def close(self) -> None:
         for cache in self._caches.values():

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 from pyflare.clock import monotonic
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.model import WorkerConfig
-from pyflare.engines.base import BindingRow, EngineContext, Panel
+from pyflare.engines.base import Engine, EngineContext, Panel
 from pyflare.engines.cron.config import WALL_SECONDS, CronConfig, read
 from pyflare.engines.cron.controller import ScheduledController
 from pyflare.engines.cron.expression import Expression
@@ -52,7 +52,7 @@ class Flight:
     overdue: bool = False
 
 
-class Cron:
+class Cron(Engine):
     """The room of cron triggers; it keeps nothing on disk."""
 
     keys: ClassVar[Sequence[str]] = ("triggers",)
@@ -94,12 +94,6 @@ class Cron:
             for worker, expression in self.expressions():
                 self._plan(worker, expression, self._ctx.clock.now())
         self._ctx.poke()
-
-    def bindings(self, worker: str) -> Mapping[str, Any]:
-        return {}
-
-    def rows(self, worker: str) -> Sequence[BindingRow]:
-        return []
 
     # --- time -----------------------------------------------------------------------------------------------------
 

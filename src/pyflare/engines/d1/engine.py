@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.model import WorkerConfig
-from pyflare.engines.base import BindingRow, EngineContext, Panel
+from pyflare.engines.base import BindingRow, Engine, EngineContext, Panel
 from pyflare.engines.d1 import panel
 from pyflare.engines.d1.binding import Busy, D1Database, Session, patiently
 from pyflare.engines.d1.config import D1Binding, D1Config, parse
@@ -16,7 +16,7 @@ from pyflare.engines.d1.store import D1Fault, D1Store, Query, Result, path_of
 from pyflare.errors import EngineError
 
 
-class D1:
+class D1(Engine):
     keys: ClassVar[Sequence[str]] = ("d1_databases",)
 
     @staticmethod
@@ -82,20 +82,8 @@ class D1:
             for binding in self._configs[worker].bindings
         ]
 
-    def next_due(self) -> float | None:
-        return None
-
-    def run_due(self, now: float) -> None:
-        return None
-
-    def busy(self) -> Sequence[str]:
-        return ()
-
     def panel(self) -> Panel:
         return panel.of(self)
-
-    async def pause(self) -> None:
-        return None
 
     def close(self) -> None:
         for store in self._stores.values():

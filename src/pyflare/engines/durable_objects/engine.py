@@ -10,7 +10,7 @@ from collections.abc import Generator, Mapping, Sequence
 from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pyflare.engines.base import BindingRow, EngineContext, Panel
+from pyflare.engines.base import BindingRow, Engine, EngineContext, Panel
 from pyflare.engines.durable_objects import config, panel, query
 from pyflare.engines.durable_objects.actor import Actor
 from pyflare.engines.durable_objects.binding import DurableObjectNamespace
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 EVICT_WAIT_TURNS = 1_000  # of the loop
 
 
-class DurableObjects:
+class DurableObjects(Engine):
     """`random` makes the jitter of retries; a test puts in its own."""
 
     keys: ClassVar[Sequence[str]] = ("durable_objects", "migrations", "exports")

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.model import WorkerConfig
-from pyflare.engines.base import BindingRow, EngineContext, Panel, Table
+from pyflare.engines.base import BindingRow, Engine, EngineContext, Panel, Table
 from pyflare.engines.email.binding import SendEmail
 from pyflare.engines.email.config import MAX_MESSAGE_BYTES, SendBinding, parse
 from pyflare.engines.email.incoming import Delivery, ForwardableEmailMessage
@@ -26,7 +26,7 @@ class BadMessage(ValueError):
     """What came in is no message that a mail server would have taken."""
 
 
-class Email:
+class Email(Engine):
     keys: ClassVar[Sequence[str]] = ("send_email",)
 
     @staticmethod
@@ -129,15 +129,6 @@ class Email:
             for binding in self._configs[worker]
         ]
 
-    def next_due(self) -> float | None:
-        return None
-
-    def run_due(self, now: float) -> None:
-        return None
-
-    def busy(self) -> Sequence[str]:
-        return ()
-
     def panel(self) -> Panel:
         columns = ("timestamp", "kind", "sender", "recipients", "subject", "id")
         rows = [
@@ -145,9 +136,6 @@ class Email:
             for kept in self.store.latest(SHOWN_MESSAGES)
         ]
         return Panel("Email", [Table("Messages", columns, rows)])
-
-    async def pause(self) -> None:
-        return None
 
     def close(self) -> None:
         self.store.close()

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.model import WorkerConfig
-from pyflare.engines.base import BindingRow, EngineContext, Panel
+from pyflare.engines.base import BindingRow, Engine, EngineContext, Panel
 from pyflare.engines.hyperdrive.binding import Hyperdrive
 from pyflare.engines.hyperdrive.config import Connection, parse
 
 
-class Hyperdrives:
+class Hyperdrives(Engine):
     keys: ClassVar[Sequence[str]] = ("hyperdrive",)
 
     @staticmethod
@@ -31,20 +31,5 @@ class Hyperdrives:
             for connection in self._configs[worker]
         ]
 
-    def next_due(self) -> float | None:
-        return None
-
-    def run_due(self, now: float) -> None:
-        return None
-
-    def busy(self) -> Sequence[str]:
-        return ()
-
     def panel(self) -> Panel:
         return Panel("Hyperdrive")
-
-    async def pause(self) -> None:
-        return None
-
-    def close(self) -> None:
-        return None

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.entries import single
 from pyflare.config.model import WorkerConfig
-from pyflare.engines.base import BindingRow, EngineContext, Panel
+from pyflare.engines.base import BindingRow, Engine, EngineContext, Panel
 from pyflare.engines.images.binding import ImagesBindingImpl
 
 
-class Images:
+class Images(Engine):
     keys: ClassVar[Sequence[str]] = ("images",)
 
     @staticmethod
@@ -32,20 +32,5 @@ class Images:
         name = self._names.get(worker)
         return () if name is None else (BindingRow(name, "Images"),)
 
-    def next_due(self) -> float | None:
-        return None
-
-    def run_due(self, now: float) -> None:
-        return None
-
-    def busy(self) -> Sequence[str]:
-        return ()
-
     def panel(self) -> Panel:
         return Panel("Images")
-
-    async def pause(self) -> None:
-        return None
-
-    def close(self) -> None:
-        return None

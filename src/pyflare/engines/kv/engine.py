@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.model import WorkerConfig
-from pyflare.engines.base import BindingRow, EngineContext, Panel
+from pyflare.engines.base import BindingRow, Engine, EngineContext, Panel
 from pyflare.engines.kv import panel
 from pyflare.engines.kv.binding import KvNamespace
 from pyflare.engines.kv.config import KvBinding, KvConfig, parse
@@ -15,7 +15,7 @@ from pyflare.engines.kv.namespace import Namespace
 from pyflare.engines.kv.store import open_namespace
 
 
-class Kv:
+class Kv(Engine):
     keys: ClassVar[Sequence[str]] = ("kv_namespaces",)
 
     @staticmethod
@@ -66,20 +66,8 @@ class Kv:
             BindingRow(binding.name, "KV Namespace", binding.namespace) for binding in self._configs[worker].bindings
         ]
 
-    def next_due(self) -> float | None:
-        return None
-
-    def run_due(self, now: float) -> None:
-        return None
-
-    def busy(self) -> Sequence[str]:
-        return ()
-
     def panel(self) -> Panel:
         return panel.of(self, self._ctx.clock.now())
-
-    async def pause(self) -> None:
-        return None
 
     def close(self) -> None:
         for namespace in self._namespaces.values():

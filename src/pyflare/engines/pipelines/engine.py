@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.entries import entries
 from pyflare.config.model import WorkerConfig
-from pyflare.engines.base import BindingRow, EngineContext, Panel, Table
+from pyflare.engines.base import BindingRow, Engine, EngineContext, Panel, Table
 from pyflare.engines.pipelines.binding import Pipeline
 from pyflare.engines.pipelines.store import append, file_of, latest
 
@@ -24,7 +24,7 @@ class PipelineBinding:
     name: str
 
 
-class Pipelines:
+class Pipelines(Engine):
     keys: ClassVar[Sequence[str]] = ("pipelines",)
 
     @staticmethod
@@ -55,24 +55,9 @@ class Pipelines:
     def rows(self, worker: str) -> Sequence[BindingRow]:
         return [BindingRow(pipeline.binding, "Pipeline", pipeline.name) for pipeline in self._configs[worker]]
 
-    def next_due(self) -> float | None:
-        return None
-
-    def run_due(self, now: float) -> None:
-        return None
-
-    def busy(self) -> Sequence[str]:
-        return ()
-
     def panel(self) -> Panel:
         names = dict.fromkeys(pipeline.name for config in self._configs.values() for pipeline in config)
         return Panel(
             "Pipelines",
             [Table(name, ("record",), [[line] for line in latest(self.file(name), SHOWN_RECORDS)]) for name in names],
         )
-
-    async def pause(self) -> None:
-        return None
-
-    def close(self) -> None:
-        return None

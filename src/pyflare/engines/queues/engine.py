@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from pyflare.clock import monotonic
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.model import WorkerConfig
-from pyflare.engines.base import BindingRow, EngineContext, Panel
+from pyflare.engines.base import BindingRow, Engine, EngineContext, Panel
 from pyflare.engines.queues import config as settings
 from pyflare.engines.queues.batch import MessageBatch, Verdict
 from pyflare.engines.queues.binding import WorkerQueue, metrics_of
@@ -44,7 +44,7 @@ class Overview:
     in_flight: int  # batches
 
 
-class Queues:
+class Queues(Engine):
     """The room of all queues."""
 
     keys: ClassVar[Sequence[str]] = ("queues",)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.model import WorkerConfig
-from pyflare.engines.base import BindingRow, EngineContext, Panel
+from pyflare.engines.base import BindingRow, Engine, EngineContext, Panel
 from pyflare.engines.r2 import panel
 from pyflare.engines.r2.binding import R2Bucket
 from pyflare.engines.r2.bucket import Bucket
@@ -22,7 +22,7 @@ S3_PREFIX = "/cdn-cgi/local/r2/s3"
 PUBLIC_PREFIX = "/cdn-cgi/local/r2/public"
 
 
-class R2:
+class R2(Engine):
     keys: ClassVar[Sequence[str]] = ("r2_buckets",)
 
     @staticmethod
@@ -88,20 +88,8 @@ class R2:
     def rows(self, worker: str) -> Sequence[BindingRow]:
         return [BindingRow(binding.name, "R2 Bucket", binding.bucket) for binding in self._configs[worker].bindings]
 
-    def next_due(self) -> float | None:
-        return None
-
-    def run_due(self, now: float) -> None:
-        return None
-
-    def busy(self) -> Sequence[str]:
-        return ()
-
     def panel(self) -> Panel:
         return panel.of(self)
-
-    async def pause(self) -> None:
-        return None
 
     def close(self) -> None:
         for bucket in self._buckets.values():

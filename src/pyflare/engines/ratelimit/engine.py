@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.model import WorkerConfig
-from pyflare.engines.base import BindingRow, EngineContext, Panel, Table
+from pyflare.engines.base import BindingRow, Engine, EngineContext, Panel, Table
 from pyflare.engines.ratelimit.binding import Ratelimit
 from pyflare.engines.ratelimit.config import Limiter, RatelimitConfig, parse
 from pyflare.engines.ratelimit.store import UNIQUE_KEY, RatelimitStore
@@ -15,7 +15,7 @@ from pyflare.engines.ratelimit.store import UNIQUE_KEY, RatelimitStore
 SHOWN_KEYS = 100
 
 
-class Ratelimits:
+class Ratelimits(Engine):
     keys: ClassVar[Sequence[str]] = ("ratelimits",)
 
     @staticmethod
@@ -51,15 +51,6 @@ class Ratelimits:
             for limiter in self._configs[worker].limiters
         ]
 
-    def next_due(self) -> float | None:
-        return None
-
-    def run_due(self, now: float) -> None:
-        return None
-
-    def busy(self) -> Sequence[str]:
-        return ()
-
     def panel(self) -> Panel:
         namespaces = {limiter.namespace for config in self._configs.values() for limiter in config.limiters}
         columns = ("key", "period", "since", "count")
@@ -67,9 +58,6 @@ class Ratelimits:
             "Rate limits",
             [Table(namespace, columns, self._store(namespace).list(SHOWN_KEYS)) for namespace in sorted(namespaces)],
         )
-
-    async def pause(self) -> None:
-        return None
 
     def close(self) -> None:
         for store in self._stores.values():

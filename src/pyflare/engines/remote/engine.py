@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.model import WorkerConfig
-from pyflare.engines.base import BindingRow, EngineContext, Panel
+from pyflare.engines.base import BindingRow, Engine, EngineContext, Panel
 from pyflare.engines.remote.binding import CLASSES, Fake
 from pyflare.engines.remote.config import PRODUCTS, RemoteBinding, parse
 
 
-class Remote:
+class Remote(Engine):
     keys: ClassVar[Sequence[str]] = tuple(PRODUCTS)
 
     @staticmethod
@@ -41,20 +41,5 @@ class Remote:
             for binding in self._configs[worker]
         ]
 
-    def next_due(self) -> float | None:
-        return None
-
-    def run_due(self, now: float) -> None:
-        return None
-
-    def busy(self) -> Sequence[str]:
-        return ()
-
     def panel(self) -> Panel:
         return Panel("Remote only")
-
-    async def pause(self) -> None:
-        return None
-
-    def close(self) -> None:
-        return None

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.entries import entries
 from pyflare.config.model import WorkerConfig
-from pyflare.engines.base import Action, BindingRow, EngineContext, Panel, Table
+from pyflare.engines.base import Action, BindingRow, Engine, EngineContext, Panel, Table
 from pyflare.engines.secrets.binding import SecretsStoreSecret
 from pyflare.storage.keyvalue import KeyValueStore
 
@@ -24,7 +24,7 @@ class Secret:
     name: str
 
 
-class SecretsStore:
+class SecretsStore(Engine):
     keys: ClassVar[Sequence[str]] = ("secrets_store_secrets",)
 
     @staticmethod
@@ -66,15 +66,6 @@ class SecretsStore:
             for secret in self._configs[worker]
         ]
 
-    def next_due(self) -> float | None:
-        return None
-
-    def run_due(self, now: float) -> None:
-        return None
-
-    def busy(self) -> Sequence[str]:
-        return ()
-
     def panel(self) -> Panel:
         stores = dict.fromkeys(secret.store for config in self._configs.values() for secret in config)
         tables = []
@@ -82,9 +73,6 @@ class SecretsStore:
             entries_, _ = self.store(store_id).list(self._ctx.clock.now())
             tables.append(Table(store_id, ("name", "value"), [[entry.key, "(hidden)"] for entry in entries_]))
         return Panel("Secrets Store", tables, {"put": Action("put", self.write, ("store", "name", "value"))})
-
-    async def pause(self) -> None:
-        return None
 
     def close(self) -> None:
         for store in self._stores.values():

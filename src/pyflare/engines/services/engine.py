@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from pyflare.engines.base import BindingRow, EngineContext, Panel, Table
+from pyflare.engines.base import BindingRow, Engine, EngineContext, Panel, Table
 from pyflare.engines.services import config
 from pyflare.engines.services.binding import ServiceBinding
 from pyflare.engines.services.config import Service
 from pyflare.worker.worker import Worker
 
 
-class Services:
+class Services(Engine):
     keys: ClassVar[Sequence[str]] = ("services",)
     parse = staticmethod(config.parse)
 
@@ -41,15 +41,6 @@ class Services:
     def _connected(self, service: Service) -> str:
         return "local [connected]" if service.service in self._ctx.workers() else "local [not connected]"
 
-    def next_due(self) -> float | None:
-        return None
-
-    def run_due(self, now: float) -> None:
-        return
-
-    def busy(self) -> Sequence[str]:
-        return ()
-
     def panel(self) -> Panel:
         rows = [
             (worker, service.binding, _target(service), self._connected(service))
@@ -57,12 +48,6 @@ class Services:
             for service in services
         ]
         return Panel("Services", [Table("Bindings", ("Worker", "Binding", "Service", "State"), rows)])
-
-    async def pause(self) -> None:
-        return
-
-    def close(self) -> None:
-        return
 
 
 def _target(service: Service) -> str:

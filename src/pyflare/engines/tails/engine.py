@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.model import WorkerConfig
-from pyflare.engines.base import BindingRow, EngineContext, Panel, Table
+from pyflare.engines.base import Engine, EngineContext, Panel, Table
 from pyflare.engines.tails.config import KEYS, Consumer, parse
 from pyflare.engines.tails.items import TraceItem
 from pyflare.interop import traces
@@ -17,7 +17,7 @@ from pyflare.worker.event import Handler
 from pyflare.worker.trace import Trace
 
 
-class Tails:
+class Tails(Engine):
     keys: ClassVar[Sequence[str]] = KEYS
 
     @staticmethod
@@ -51,23 +51,8 @@ class Tails:
         except Exception as raised:
             self._ctx.log.error(f"Uncaught (in {consumer}.tail)\n{traces.render(raised)}")
 
-    def bindings(self, worker: str) -> Mapping[str, Any]:
-        return {}
-
-    def rows(self, worker: str) -> Sequence[BindingRow]:
-        return ()
-
     def _connected(self, consumer: Consumer) -> str:
         return "local [connected]" if consumer.service in self._ctx.workers() else "local [not connected]"
-
-    def next_due(self) -> float | None:
-        return None
-
-    def run_due(self, now: float) -> None:
-        return
-
-    def busy(self) -> Sequence[str]:
-        return ()
 
     def panel(self) -> Panel:
         rows = [
@@ -76,9 +61,3 @@ class Tails:
             for consumer in consumers
         ]
         return Panel("Tail workers", [Table("Consumers", ("Producer", "Consumer", "State"), rows)])
-
-    async def pause(self) -> None:
-        return
-
-    def close(self) -> None:
-        return

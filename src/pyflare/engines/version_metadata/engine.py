@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.entries import single
 from pyflare.config.model import WorkerConfig
-from pyflare.engines.base import BindingRow, EngineContext, Panel, Table
+from pyflare.engines.base import BindingRow, Engine, EngineContext, Panel, Table
 from pyflare.interop.proxy import JsObject
 
 
-class VersionMetadata:
+class VersionMetadata(Engine):
     keys: ClassVar[Sequence[str]] = ("version_metadata",)
 
     @staticmethod
@@ -39,21 +39,6 @@ class VersionMetadata:
         name = self._names.get(worker)
         return () if name is None else (BindingRow(name, "Worker Version Metadata"),)
 
-    def next_due(self) -> float | None:
-        return None
-
-    def run_due(self, now: float) -> None:
-        return None
-
-    def busy(self) -> Sequence[str]:
-        return ()
-
     def panel(self) -> Panel:
         rows = [[worker, self._ids[worker], self._timestamp] for worker in self._names]
         return Panel("Versions", [Table("Versions", ("worker", "id", "timestamp"), rows)])
-
-    async def pause(self) -> None:
-        return None
-
-    def close(self) -> None:
-        return None

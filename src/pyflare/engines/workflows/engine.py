@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.model import WorkerConfig
-from pyflare.engines.base import BindingRow, EngineContext, Panel
+from pyflare.engines.base import BindingRow, Engine, EngineContext, Panel
 from pyflare.engines.workflows import panel
 from pyflare.engines.workflows.actions import actions
 from pyflare.engines.workflows.awake import Awake
@@ -20,7 +20,7 @@ from pyflare.engines.workflows.store import Store
 from pyflare.errors import ConfigError
 
 
-class Workflows:
+class Workflows(Engine):
     keys: ClassVar[Sequence[str]] = ("workflows",)
 
     @staticmethod
