@@ -91,7 +91,8 @@ class ObjectStore:
             raise SqlError(describe(fault), busy=is_busy(fault)) from None
         self._database = database
         database.execute("PRAGMA foreign_keys = ON")
-        database.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+        if self._durability != "full":  # there each commit is a sync anyway, cheaper in a log that has its size
+            database.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
         if self._new:
             database.execute("PRAGMA synchronous = OFF")
         if self.enforce_limits:
