@@ -81,6 +81,7 @@ class Runtime:
         self._environ: Mapping[str, str] = start["environ"]
         self._first: bool = start["first"]
         self._crash: str | None = start["crash"]
+        self._bytecode: bool = start["bytecode"]  # whether that of the worker's modules is kept
         self._warm: list[str] = start["warm"]  # packages that the runtime before this one used
         options = self._options
         self._log = Log(options.log_level, options.log_format, colour=options.color, said=start["said"])
@@ -164,6 +165,7 @@ class Runtime:
             )
             serving = Serving(server, self._options, self._clock, self._log)
             serving.broken = self._crash
+            sys.dont_write_bytecode = not self._bytecode
             self._warm_up(server)
             return Prepared(configs, serving, tls_context(self._options, configs[0], state, self._environ))
         except ConfigError as faulty:
