@@ -365,3 +365,17 @@ def test_sys_exit_ends_the_event_and_not_the_server(tmp_path: Path, line: str) -
         return said
 
     assert run(tmp_path, code, twice)[0] == ["SystemExit: 3"] * 2
+
+
+def test_methods_may_have_the_names_of_old_before_the_date_that_ended_them(tmp_path: Path) -> None:
+    code = CLASS.format(handler='async def on_fetch(self, request): return Response("old")')
+    assert run(tmp_path, code, text, LEGACY)[0] == "old"
+    with pytest.raises(JsException, match="does not export a fetch"):
+        run(tmp_path, code, text)
+
+
+def test_an_import_through_the_folder_of_main_is_told_how_to_write(tmp_path: Path) -> None:
+    code = f"import {tmp_path.name}.utils\n"
+    with pytest.raises(WorkerError) as caught:
+        run(tmp_path, code, nothing)
+    assert f"write `import module`, not `import {tmp_path.name}.module`" in caught.value.details

@@ -162,6 +162,8 @@ class Dispatcher:
             return await self._module_handler(worker, name, function, argument, running)
         instance = self._instance(worker, entrypoint, running, props)
         handler = getattr(instance, name, None)
+        if handler is None and not worker.compat.enabled("python_no_global_handlers"):
+            handler = getattr(instance, f"on_{name}", None)  # as methods were called in those days
         if handler is None:
             raise _lacks(name)
         if name == "fetch":

@@ -98,7 +98,8 @@ def _import(main: Path, worker: Worker) -> ModuleType:
 def _hint_import(raised: BaseException, main: Path) -> None:
     name = getattr(raised, "name", None)
     if isinstance(raised, ModuleNotFoundError) and name and name.split(".")[0] == main.parent.name:
-        raised.add_note(f"Local modules are imported without {main.parent.name!r}: `import {name.split('.')[-1]}`")
+        folder = main.parent.name
+        raised.add_note(f"Imports begin in {folder!r}: write `import module`, not `import {folder}.module`")
 
 
 def exported_classes(module: ModuleType, sdk: Sdk) -> dict[str, type]:
