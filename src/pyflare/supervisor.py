@@ -33,6 +33,7 @@ DRAIN_S = 2.0  # what is in flight at a reload
 END_DRAIN_S = 0.8  # what is in flight at the end: two seconds are all there is
 END_S = 1.8  # until a runtime that does not end is killed
 HAND_OVER_S = DRAIN_S + 2.5  # until one that does not stop is killed
+STARTING_S = 3.0  # for importing a worker that was saved again meanwhile
 STABLE_S = 2.0  # a runtime that served for so long is started again when it dies
 
 # What CPython itself wants from the environment before the runtime takes the rest away. PYTHONDONTWRITEBYTECODE is not
@@ -95,6 +96,7 @@ class Supervisor:
         self._baton: socket.socket | None = None  # where `_next` gets the connections of `_current` from
         self._since_ns = 0
         self._failure: ConfigError | None = None
+        self._where: tuple[object, ...] = ()  # the address that was asked for
         self._ready = ""  # the line that says that it serves
         self._ending: float | None = None  # when what still runs is killed
 
@@ -189,6 +191,9 @@ class Supervisor:
             late = child is not None and child.deadline is not None and child.deadline <= now
             if child is not None and (late or (self._ending is not None and self._ending <= now)):
                 self._kill(child)
+        if self._again and self._next is None and self._ending is None:
+            self._again = False
+            self._reload()
 
     # --- what a runtime says ----------------------------------------------------------------------------------------
 
@@ -203,6 +208,8 @@ class Supervisor:
                 self._lock = StateLock.take(Path(message["state"]))
                 self._sockets = listen(message["ip"], message["port"])
                 self._announce(message)
+            elif "port" in message and _where(message) != self._where:
+                self._log.warn("Another address to listen on is taken up by a restart, not by a reload")
             built = self._build(message["builds"])
         except BaseException:
             self._kill(child)
@@ -227,7 +234,7 @@ class Supervisor:
             self._let_serve(self._next)
 
     def _on_serving(self, child: Child, message: Message) -> None:
-        child.phase, child.served_at = "serving", monotonic()
+        child.phase, child.served_at, child.deadline = "serving", monotonic(), None
         self._said, self._packages = message["said"], message["packages"]
         old, self._current, self._next = self._current, child, None
         if old is not None and old is not child:
@@ -274,10 +281,12 @@ class Supervisor:
             self._reload()
 
     def _reload(self) -> None:
+        if self._next is not None and self._next.phase in ("prepared", "starting"):
+            self._again = True  # the hand-over has begun: it ends first, unless the old save hangs
+            if self._next.phase == "starting" and self._next.deadline is None:
+                self._next.deadline = monotonic() + STARTING_S
+            return
         if self._next is not None:
-            if self._next.phase in ("prepared", "starting"):
-                self._again = True  # the hand-over has begun
-                return
             self._kill(self._next)
         self._log.info("Reloading local server...")
         self._next = self._spawn()
@@ -342,11 +351,16 @@ class Supervisor:
 
     def _announce(self, summary: Message) -> None:
         assert self._lock is not None
+        self._where = _where(summary)
         url, port = url_of(summary["protocol"], summary["ip"], self._sockets)
         if summary["port"] is None and port != DEFAULT_PORT:
             self._log.warn(f"Port {DEFAULT_PORT} is in use; taking {port}")
         self._ready = ready_line(summary["protocol"], summary["ip"], self._sockets)
         self._lock.announce(Holder(os.getpid(), port, url, self._token))
+
+
+def _where(summary: Message) -> tuple[object, ...]:
+    return summary["ip"], summary["port"], summary["protocol"]
 
 
 def _concerns(build: Mapping[str, Any], changed: set[str]) -> bool:

@@ -128,6 +128,16 @@ def test_a_request_that_outlives_the_reload_is_503(tmp_path: Path) -> None:
         dev.until("two")
 
 
+def test_a_save_that_hangs_while_it_is_imported_gives_way_to_the_next(tmp_path: Path) -> None:
+    folder = project(tmp_path, HELLO)
+    with Dev(folder) as dev:
+        (folder / "entry.py").write_text("while True: pass\n")
+        dev.wait_for("Reloading")
+        time.sleep(0.7)  # by now it is being imported
+        (folder / "entry.py").write_text(HELLO.replace("one", "healed"))
+        assert dev.until("healed")[0] == 200
+
+
 def test_work_of_wait_until_ends_before_the_old_code_goes(tmp_path: Path) -> None:
     source = SLOW.replace(
         'return Response("one")',
