@@ -64,6 +64,7 @@ class World:
         self.terminal = io.StringIO()
         self.compat = Compat("2026-08-01")
         self.tool: Mapping[str, Any] = {}
+        self.durability = "normal"
         self.spawned: set[asyncio.Task[Any]] = set()
         self.pokes = 0
         self.faults: Callable[[], None] | None = None
@@ -89,7 +90,7 @@ class World:
             {"w": parsed},
             EngineContext(
                 clock=self.clock,
-                storage=Layout(self.folder / "v3"),
+                storage=Layout(self.folder / "v3", self.durability),
                 log=self.log,
                 dispatch=self.dispatcher,
                 spawn=self._spawn,
@@ -192,11 +193,13 @@ def play(
     classes: Sequence[type],
     scene: Callable[[World], Coroutine[Any, Any, T]],
     sections: Mapping[str, Any] | None = None,
+    durability: str = "normal",
 ) -> T:
     """Run a scene in a world of its own."""
 
     async def main() -> T:
         world = World(folder, *classes, sections=sections)
+        world.durability = durability
         world.open()
         try:
             return await scene(world)

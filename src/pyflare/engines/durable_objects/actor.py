@@ -89,7 +89,7 @@ class Actor:
 
     async def _confirm(self, instance: Instance) -> None:
         """Wait for the commit of what is written, which other events may share; one that is alone commits at once."""
-        if not self.coming and len(instance.events) == 1:
+        if not self.coming and len(instance.events) == 1 and self.place.threads is None:
             instance.commit()
         confirmed = instance.gate.unconfirmed()
         if confirmed is not None:

@@ -7,6 +7,7 @@ import difflib
 import shutil
 import types
 from collections.abc import Generator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -29,6 +30,7 @@ from pyflare.interop.proxy import JsProxy
 if TYPE_CHECKING:
     from pyflare.worker.worker import Worker
 
+SYNC_THREADS = 16  # commits of different objects that wait for the disk together: it syncs them in one go
 EVICT_WAIT_TURNS = 1_000  # of the loop
 
 
@@ -42,6 +44,7 @@ class DurableObjects(Engine):
         self._configs = {worker: found or ObjectsConfig(worker) for worker, found in configs.items()}
         self._ctx = ctx
         self.random = Random()
+        self._threads = ThreadPoolExecutor(SYNC_THREADS, "commit") if ctx.storage.durability == "full" else None
         self.ledger = Ledger(ctx.storage)
         self.deadlines = Deadlines(ctx.clock, ctx.poke)
         self._resting: dict[Actor, float] = {}
@@ -82,6 +85,7 @@ class DurableObjects(Engine):
             found = Namespace(worker, definition, self._ctx, self.ledger, self.deadlines, self._resting)
             found.evict_after = getattr(self, "_evict_after", EVICT_AFTER_SECONDS)
             found.enforce_limits = self._configs[worker].enforce_limits if worker in self._configs else True
+            found.threads = self._threads
             self._by_key[definition.unique_key] = found
         self._namespaces[worker, definition.name] = found
         return found
@@ -235,6 +239,8 @@ class DurableObjects(Engine):
                     actor.instance.end(error("The server is stopping."))
             namespace.close()
         self.ledger.close()
+        if self._threads is not None:
+            self._threads.shutdown()
 
     # --- hooks, for tests and operators ---------------------------------------------------------------------------
 

@@ -140,7 +140,7 @@ class FacetPlace:
         self.worker, self.class_name, self.unique_key = worker, class_name, above.unique_key
         self.log, self.clock = above.log, above.clock
         self.deadlines, self.ledger, self.alarms = above.deadlines, above.ledger, None
-        self.spawn, self.dispatch = above.spawn, above.dispatch
+        self.spawn, self.dispatch, self.threads = above.spawn, above.dispatch, above.threads
         self._parent, self._file = parent, file
 
     def path(self, actor: Actor) -> Path:

@@ -71,6 +71,7 @@ class Firing:
 
     async def _run(self, namespace: Namespace, actor: Actor, early: bool) -> None:
         instance = actor.instance or actor.awake()
+        await instance.gate.passed()
         now = self._ctx.clock.now()
         scheduled = instance.store.get_alarm() if early else instance.alarm.due(now)
         if scheduled is None:
@@ -86,6 +87,8 @@ class Firing:
         except asyncio.CancelledError:
             raise
         except BaseException as raised:
+            if not instance.dead:
+                await instance.gate.passed()
             self._failed(namespace, actor, run, raised)
         finally:
             namespace.deadlines.discard(deadline)

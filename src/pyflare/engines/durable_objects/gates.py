@@ -85,7 +85,7 @@ class Gate:
 
     def __init__(self) -> None:
         self._level = Level()
-        self._dead: Waiting | None = None
+        self._stopped: Waiting | None = None  # nothing goes on, whatever it carries: a sync, or the instance is dead
         self.dirty = False  # something is written and not committed
         self._confirmed: Waiting | None = None
         self._held: list[Callable[[], None]] = []
@@ -97,14 +97,22 @@ class Gate:
     def waits(self) -> Waiting | None:
         """A future to wait for before the code of this context may go on. Of a dead instance nothing goes on: its
         future is cancelled, so that what waits at it unwinds."""
-        if self._level.inside is None and self._dead is None:
+        if self._level.inside is None and self._stopped is None:
             return None
-        if self._dead is not None:
-            return self._dead
+        if self._stopped is not None:
+            return self._stopped
         level = self._current()
         if isinstance(level, Section) and level.outer.inside is not level:
             return level.turn()
         return None if level.inside is None else level.inside.over()
+
+    def stop(self) -> None:
+        """Let nothing go on until `go`."""
+        self._stopped = asyncio.get_running_loop().create_future()
+
+    def go(self) -> None:
+        stopped, self._stopped = self._stopped, None
+        _wake(stopped)
 
     async def passed(self) -> None:
         """Wait until the code of this context may go on."""
@@ -206,8 +214,9 @@ class Gate:
 
     def die(self, reason: BaseException) -> None:
         """The instance is gone: what has not left stays, nothing of it goes on."""
-        self._dead = asyncio.get_running_loop().create_future()
-        self._dead.cancel()
+        stopped, self._stopped = self._stopped, asyncio.get_running_loop().create_future()
+        self._stopped.cancel()
+        _wake(stopped)
         self._held.clear()
         self.dirty = False
         confirmed, self._confirmed = self._confirmed, None

@@ -10,9 +10,13 @@ What `storage` needs of an instance: `critical_section(body)`, `commit()` before
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
+import contextlib
 import inspect
 from collections.abc import Awaitable, Callable
+from concurrent.futures import wait
 from contextvars import Context
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pyflare.engines.durable_objects.alarms import Alarm
@@ -70,6 +74,7 @@ class Instance:
         self.store = actor.place.store(actor)
         self.store.on_dirty = self._wrote
         self._alarm: Alarm | None = None
+        self._syncing: concurrent.futures.Future[None] | None = None  # the commit that a thread is at
         self._busy = 0  # commits in a row that found the file held by another process
 
     @property
@@ -199,29 +204,64 @@ class Instance:
     def _wrote(self) -> None:
         """The first write of a turn: its commit follows when control returns to the loop."""
         self.gate.wrote()
-        asyncio.get_running_loop().call_soon(self.commit, context=Context())
+        asyncio.get_running_loop().call_soon(self._turn_over, context=Context())
 
     def commit(self) -> None:
         """Commit what the turn wrote, then let out what waited for it. A failure resets the object."""
+        if self._syncing is not None:
+            wait([self._syncing])
+            self._synced(self._syncing)
         if self.dead or not self.gate.dirty:
             return
         try:
             self.before_commit()
             self.store.commit()
         except Exception as raised:
-            if not self._commit_again(raised):
-                self.actor.break_(_commit_failed(raised))
+            self._not_committed(raised)
+        else:
+            self._committed()
+
+    def _turn_over(self) -> None:
+        """The same, in a thread where each commit waits for the disk: other objects go on meanwhile."""
+        threads = self.actor.place.threads
+        if threads is None:
+            self.commit()
+        elif not self.dead and self.gate.dirty and self._syncing is None:
+            try:
+                self.before_commit()
+            except Exception as raised:
+                self._not_committed(raised)
+                return
+            self.gate.stop()
+            self._syncing = threads.submit(self.store.commit)
+            self._syncing.add_done_callback(partial(_tell, asyncio.get_running_loop(), self._synced))
+
+    def _synced(self, syncing: concurrent.futures.Future[None]) -> None:
+        if self._syncing is not syncing:
             return
+        self._syncing = None
+        self.gate.go()
+        raised = syncing.exception()
+        if isinstance(raised, Exception):
+            self._not_committed(raised)
+        else:
+            self._committed()
+
+    def _committed(self) -> None:
         self._busy = 0
         self.after_commit()
         self.gate.confirm()
+
+    def _not_committed(self, raised: Exception) -> None:
+        if not self._commit_again(raised):
+            self.actor.break_(_commit_failed(raised))
 
     def _commit_again(self, raised: Exception) -> bool:
         """Another process holds the file: the writes, and what waits for them, are kept for another try."""
         if not isinstance(raised, SqlError) or not raised.busy or self._busy >= MAX_BUSY:
             return False
         self._busy += 1
-        asyncio.get_running_loop().call_later(BUSY_RETRY_SECONDS, self.commit, context=Context())
+        asyncio.get_running_loop().call_later(BUSY_RETRY_SECONDS, self._turn_over, context=Context())
         return True
 
     def before_commit(self) -> None:
@@ -260,6 +300,9 @@ class Instance:
     def end(self, reason: BaseException) -> None:
         """Nothing of this instance goes on: what is not committed is rolled back, what is in flight is cancelled."""
         self.dead = True
+        if self._syncing is not None:
+            wait([self._syncing])
+            self._syncing = None
         current = asyncio.current_task() if _has_loop() else None
         for task in (*self.events, *self.background):
             if task is not current:
@@ -298,6 +341,16 @@ def _commit_failed(raised: Exception) -> JsException:
     if isinstance(raised, ConstraintViolation):
         return error(f"{CONSTRAINTS_VIOLATED}{raised}")
     return error(f"Durable Object storage operation failed and the object was reset: {raised}")
+
+
+def _tell(
+    loop: asyncio.AbstractEventLoop,
+    synced: Callable[[concurrent.futures.Future[None]], None],
+    syncing: concurrent.futures.Future[None],
+) -> None:
+    """From the thread to the loop, which may have ended."""
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(synced, syncing, context=Context())
 
 
 async def _awaited(work: Awaitable[Any]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,7 @@ class Namespace:
         self.deadlines = deadlines
         self._resting = resting
         self.evict_after = EVICT_AFTER_SECONDS
+        self.threads: ThreadPoolExecutor | None = None
         self.enforce_limits = True
         self.max_bytes = MAX_OBJECT_BYTES
         self.actors: dict[str, Actor] = {}

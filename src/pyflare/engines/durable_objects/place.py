@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     from pyflare.clock import Clock
     from pyflare.engines.durable_objects.actor import Actor
     from pyflare.engines.durable_objects.alarms import AlarmIndex
@@ -25,6 +27,7 @@ class Place(Protocol):
     clock: Clock
     deadlines: Deadlines
     ledger: Ledger
+    threads: ThreadPoolExecutor | None  # for commits that wait for the disk; None: they do not
     spawn: Callable[[Coroutine[Any, Any, Any]], Any]
     dispatch: Callable[[str, Event], Coroutine[Any, Any, Any]]
 
