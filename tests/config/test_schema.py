@@ -21,6 +21,11 @@ def test_unknown_keys_are_one_warning_with_their_names() -> None:
     assert checked(foo=1, bar=2, name="x").warnings == ['Unexpected fields found in top-level field: "foo","bar"']
 
 
+def test_a_workflow_may_be_marked_as_remote() -> None:
+    flow = {"binding": "FLOW", "name": "flow", "class_name": "Flow", "remote": True}
+    assert checked(workflows=[flow]).warnings == []
+
+
 def test_an_unknown_key_inside_is_named_with_its_path() -> None:
     warnings = checked(queues={"consumers": [{"queue": "q", "max_batch": 5}]}).warnings
     assert warnings == [

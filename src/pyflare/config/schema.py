@@ -192,7 +192,7 @@ NOT_INHERITABLE: Mapping[str, Shape] = {
     "secrets": record({"required": _TEXTS}),
     "define": mapping,
     "durable_objects": _DURABLE_OBJECTS,
-    "workflows": _bindings("binding name class_name", script_name=text, limits=mapping, schedules=anything),
+    "workflows": _remote("binding name class_name", script_name=text, limits=mapping, schedules=anything),
     "cloudchamber": anything,
     "containers": list_of(mapping),
     "kv_namespaces": _remote("binding", id=text, preview_id=text),
