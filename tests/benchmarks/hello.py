@@ -9,9 +9,21 @@ import contextlib
 import sys
 import tempfile
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from tests.benchmarks.common import RAW_WORKER, WORKER, Running, free_port, in_turn, load, pyflare, server, uvicorn, worker_folder
+from tests.benchmarks.common import (
+    RAW_WORKER,
+    WORKER,
+    Running,
+    free_port,
+    in_turn,
+    load,
+    pyflare,
+    server,
+    uvicorn,
+    worker_folder,
+)
 
 
 def main(seconds: float, rounds: int) -> None:
@@ -25,7 +37,7 @@ def main(seconds: float, rounds: int) -> None:
             replace(stack.enter_context(server(*pyflare(raw, free_port()))), name="raw"),
         ]
         for connections in (16, 50):
-            found = in_turn(lambda one, count=connections: load(one, count, seconds), servers, rounds)
+            found = in_turn(partial(load, connections=connections, seconds=seconds), servers, rounds)
             base_rate, base_cpu = found["uvicorn"]
             for name, (rate, cpu) in found.items():
                 print(

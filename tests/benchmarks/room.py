@@ -1,6 +1,6 @@
 """Broadcast in a room of 100 sockets, relative to a bare ASGI loop on uvicorn's `websockets-sansio`. Wanted: 0.8.
 
-    python tests/benchmarks/room.py [seconds of each measurement] [rounds] [clients]
+    python -m tests.benchmarks.room [seconds of each measurement] [rounds] [clients]
 
 Every client sends its next message when it got its own back; what is counted are messages that arrived anywhere.
 """
@@ -14,9 +14,11 @@ import multiprocessing
 import os
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from common import LOAD_CORE, Running, free_port, in_turn, pyflare, server, uvicorn, worker_folder
+from tests.benchmarks.common import LOAD_CORE, Running, free_port, in_turn, pyflare, server, uvicorn, worker_folder
 
 ROOM = """
 import js
@@ -38,7 +40,7 @@ class Default(WorkerEntrypoint):
             return Response("Hello World!")
         return await self.env.ROOM.get(self.env.ROOM.idFromName("one")).fetch(request.js_object)
 """
-CONFIG = {
+CONFIG: dict[str, Any] = {
     "durable_objects": {"bindings": [{"name": "ROOM", "class_name": "Room"}]},
     "migrations": [{"tag": "v1", "new_sqlite_classes": ["Room"]}],
 }
@@ -87,7 +89,9 @@ class Client(asyncio.Protocol):
 async def load(port: int, clients: int, seconds: float) -> float:
     """Messages that arrived, a second."""
     loop = asyncio.get_running_loop()
-    joined = [(await loop.create_connection(lambda n=n: Client(n, port), "127.0.0.1", port))[1] for n in range(clients)]
+    joined = [
+        (await loop.create_connection(partial(Client, number, port), "127.0.0.1", port))[1] for number in range(clients)
+    ]
     await asyncio.gather(*(client.opened for client in joined))
     for client in joined:
         client.send()

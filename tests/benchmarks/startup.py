@@ -1,7 +1,7 @@
 """Start to first answer, save to first new answer, and idle memory. Wanted: at most 2.2 times an empty ASGI app's
 start, under 0.55 s, under 110 MB.
 
-    python tests/benchmarks/startup.py [rounds]
+    python -m tests.benchmarks.startup [rounds]
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from common import WORKER, Running, answer, free_port, pyflare, server, uvicorn, worker_folder
+from tests.benchmarks.common import WORKER, Running, answer, free_port, pyflare, server, uvicorn, worker_folder
 
 
 def main(rounds: int) -> None:
