@@ -153,7 +153,7 @@ class AlarmStore(Protocol):
 class Alarm:
     """The alarm of one instance, between its file and the index."""
 
-    def __init__(self, store: AlarmStore, index: AlarmIndex, id: str, name: str | None) -> None:
+    def __init__(self, store: AlarmStore, index: AlarmIndex, id: str, name: Callable[[], str | None]) -> None:
         self._store, self._index, self._id, self._name = store, index, id, name
         self._changed = False  # in the transaction that is open
         self._running = False  # the handler runs, and has set no new one
@@ -184,7 +184,7 @@ class Alarm:
             return
         scheduled, indexed = self._store.get_alarm(), self._index.scheduled(self._id)
         if scheduled is not None and (indexed is None or scheduled < indexed):
-            self._index.put(self._id, scheduled, self._name)
+            self._index.put(self._id, scheduled, self._name())
 
     def after_commit(self) -> bool:
         """True: the alarm is another one now."""
@@ -197,7 +197,7 @@ class Alarm:
         else:
             self._index.forget_retry(self._id)
             if scheduled != indexed:
-                self._index.put(self._id, scheduled, self._name)
+                self._index.put(self._id, scheduled, self._name())
             else:
                 self._index.again(self._id)
         return True
@@ -210,10 +210,10 @@ class Alarm:
         if scheduled is None:
             self._index.remove(self._id)
         elif scheduled / NS_PER_SECOND > now:
-            self._index.put(self._id, scheduled, self._name)
+            self._index.put(self._id, scheduled, self._name())
         else:
             if scheduled != indexed:
-                self._index.put(self._id, scheduled, self._name)
+                self._index.put(self._id, scheduled, self._name())
             return scheduled
         return None
 

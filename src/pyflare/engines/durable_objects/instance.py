@@ -278,7 +278,7 @@ class Instance:
             actor, index = self.actor, self.actor.place.alarms
             if index is None:
                 raise error("A facet has no alarm.")
-            self._alarm = Alarm(self.store, index, actor.id, actor.name)
+            self._alarm = Alarm(self.store, index, actor.id, lambda: actor.name)
         return self._alarm
 
     def get_alarm(self) -> int | None:
