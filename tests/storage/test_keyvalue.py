@@ -45,7 +45,24 @@ def test_an_overwritten_value_leaves_one_file(store: KeyValueStore) -> None:
     store.put("a", b"1", NOW)
     store.put("a", b"2", NOW)
     assert value(store, "a") == b"2"
+    store.blobs.close()
     assert len(list(store.blobs.folder.iterdir())) == 1
+
+
+def test_overwriting_often_leaves_one_file_to_write_over(store: KeyValueStore) -> None:
+    for number in range(5):
+        store.put("a", b"%d" % number, NOW)
+    assert value(store, "a") == b"4"
+    assert len(list(store.blobs.folder.iterdir())) <= 2
+
+
+def test_an_overwritten_value_may_get_and_lose_an_expiry(store: KeyValueStore) -> None:
+    store.put("a", b"1", NOW)
+    store.put("a", b"2", NOW, expiration=NOW + 60)
+    assert value(store, "a", NOW + 61) is None
+    store.put("b", b"1", NOW, expiration=NOW + 60)
+    store.put("b", b"2", NOW)
+    assert value(store, "b", NOW + 61) == b"2"
 
 
 def test_an_expired_entry_is_gone_with_its_file(store: KeyValueStore) -> None:

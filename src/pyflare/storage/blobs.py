@@ -2,7 +2,7 @@
 
 A blob is written before the row that names it and deleted after that row is gone: a process killed in between leaves a
 file that nothing refers to, never a row without its file. Names cannot be guessed and are never reused, so a blob does
-not change once it is written.
+not change once it is written; the file of a replaced one may become another blob (see `spare`).
 """
 
 from __future__ import annotations
@@ -14,31 +14,35 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from pyflare.storage.spare import Spare
+
 CHUNK_BYTES = 128 * 1024
 
 
 class BlobWriter:
     """A blob that is being written piece by piece: `close()` keeps it, `abort()` removes it."""
 
-    def __init__(self, path: Path, sync: bool) -> None:
-        self.id = path.name
+    def __init__(self, path: str, descriptor: int, sync: bool) -> None:
+        self.id = os.path.basename(path)
         self.size = 0
-        self._path = path
-        self._sync = sync
-        self._file = path.open("xb", buffering=0)
+        self._path, self._descriptor, self._sync = path, descriptor, sync
 
     def write(self, chunk: bytes) -> None:
-        self._file.write(chunk)
+        _write(self._descriptor, chunk)
         self.size += len(chunk)
 
     def close(self) -> None:
-        if self._sync:
-            os.fsync(self._file.fileno())
-        self._file.close()
+        try:
+            os.ftruncate(self._descriptor, self.size)
+            if self._sync:
+                os.fsync(self._descriptor)
+        finally:
+            os.close(self._descriptor)
 
     def abort(self) -> None:
-        self._file.close()
-        self._path.unlink(missing_ok=True)
+        os.close(self._descriptor)
+        with suppress(FileNotFoundError):
+            os.unlink(self._path)
 
 
 class BlobStore:
@@ -48,23 +52,23 @@ class BlobStore:
         self.folder = folder
         self._prefix = str(folder) + os.sep
         self._sync = durability == "full"
+        self._spare = Spare()
 
     def put(self, data: bytes, now: float) -> str:
         """Write a whole blob; its id."""
-        blob_id = self._new_id(now)
-        descriptor = os.open(self._prefix + blob_id, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0))
+        writer = self.writer(now)
         try:
-            view = memoryview(data)
-            while view:
-                view = view[os.write(descriptor, view) :]
-            if self._sync:
-                os.fsync(descriptor)
+            writer.write(data)
         finally:
-            os.close(descriptor)
-        return blob_id
+            writer.close()
+        return writer.id
 
     def writer(self, now: float) -> BlobWriter:
-        return BlobWriter(self.folder / self._new_id(now), self._sync)
+        path = self._prefix + _new_id(now)
+        descriptor = self._spare.take(path)
+        if descriptor is None:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        return BlobWriter(path, descriptor, self._sync)
 
     def open(self, blob_id: str) -> BinaryIO | None:
         """The blob as a file; None when it is gone. An open file outlives the deletion of its blob."""
@@ -94,8 +98,25 @@ class BlobStore:
             with suppress(OSError):
                 os.unlink(self._prefix + blob_id)
 
-    def _new_id(self, now: float) -> str:
-        return f"{secrets.token_hex(32)}{int(now * 1000):016x}"
+    def replaced(self, blob_ids: Iterable[str]) -> None:
+        """Like `delete`, of blobs that others took the place of: more of that is likely to come."""
+        for blob_id in blob_ids:
+            if not self._spare.offer(self._prefix + blob_id):
+                self.delete((blob_id,))
+
+    def close(self) -> None:
+        self._spare.drop()
+
+
+def _new_id(now: float) -> str:
+    return f"{secrets.token_hex(32)}{int(now * 1000):016x}"
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    written = os.write(descriptor, data)
+    while written < len(data):
+        data = data[written:]
+        written = os.write(descriptor, data)
 
 
 def chunks(file: BinaryIO, start: int, length: int) -> Iterator[bytes]:

@@ -24,8 +24,9 @@ CREATE INDEX IF NOT EXISTS _mf_entries_expiration_idx ON _mf_entries(expiration)
 """
 
 GET = "SELECT key, blob_id, expiration, metadata FROM _mf_entries WHERE key = ?"
-PREVIOUS = "SELECT blob_id FROM _mf_entries WHERE key = ?"
-# An update in place touches one page where a replacement touches three.
+PREVIOUS = "SELECT blob_id, expiration FROM _mf_entries WHERE key = ?"
+# An update in place touches one page where a replacement touches three, and one that changes the expiry two.
+REPLACE = "UPDATE _mf_entries SET blob_id = ?, metadata = ? WHERE key = ?"
 PUT = """
 INSERT INTO _mf_entries (key, blob_id, expiration, metadata) VALUES (?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE
@@ -117,19 +118,23 @@ class KeyValueStore:
         return len(rows)
 
     def close(self) -> None:
+        self.blobs.close()
         self.database.close()
 
     def _insert(self, key: str, blob_id: str, expiration: float | None, metadata: str | None) -> None:
         milliseconds = None if expiration is None else int(expiration * 1000)
         try:
             with self.database.transaction():
-                previous = self.database.value(PREVIOUS, (key,))
-                self.database.execute(PUT, (key, blob_id, milliseconds, metadata))
+                previous = self.database.one(PREVIOUS, (key,))
+                if previous is not None and previous[1] == milliseconds:
+                    self.database.execute(REPLACE, (blob_id, metadata, key))
+                else:
+                    self.database.execute(PUT, (key, blob_id, milliseconds, metadata))
         except BaseException:
             self.blobs.delete((blob_id,))
             raise
         if previous is not None:
-            self.blobs.delete((previous,))
+            self.blobs.replaced((previous[0],))
 
     def _delete_expired(self, now: float) -> None:
         rows = self.database.execute(DELETE_EXPIRED, (int(now * 1000),))

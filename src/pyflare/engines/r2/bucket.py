@@ -171,7 +171,7 @@ class Bucket:
         except BaseException:
             self._discard((blob_id,))
             raise
-        self._discard(superfluous)
+        self._discard(superfluous, replaced=True)
         return row
 
     async def _receive(self, chunks: AsyncIterator[bytes], length: int | None, digests: Digests) -> BlobWriter:
@@ -275,15 +275,17 @@ class Bucket:
                     self._doomed.discard(blob_id)
                     self._blobs.delete((blob_id,))
 
-    def _discard(self, blob_ids: Iterable[str]) -> None:
+    def _discard(self, blob_ids: Iterable[str], replaced: bool = False) -> None:
+        remove = self._blobs.replaced if replaced else self._blobs.delete
         for blob_id in blob_ids:
             if blob_id in self._reading:
                 self._doomed.add(blob_id)
             else:
-                self._blobs.delete((blob_id,))
+                remove((blob_id,))
 
     def close(self) -> None:
         self._blobs.delete(self._doomed)
+        self._blobs.close()
         self.store.close()
 
 
