@@ -379,3 +379,19 @@ def test_an_import_through_the_folder_of_main_is_told_how_to_write(tmp_path: Pat
     with pytest.raises(WorkerError) as caught:
         run(tmp_path, code, nothing)
     assert f"write `import module`, not `import {tmp_path.name}.module`" in caught.value.details
+
+
+@pytest.mark.cloudflare("workers/runtime-apis/handlers (global scope)")
+@pytest.mark.parametrize("line", ["run(env.SELF.fetch('http://x/'))", "run(env.KV.get('a'))"])
+def test_the_global_scope_reaches_no_binding(tmp_path: Path, line: str) -> None:
+    code = f"""
+from workers import env, WorkerEntrypoint
+
+def run(coroutine):
+    coroutine.send(None)
+
+{line}
+"""
+    sections = {"services": [{"binding": "SELF", "service": "w"}], "kv_namespaces": [{"binding": "KV", "id": "kv"}]}
+    with pytest.raises(WorkerError, match="Disallowed operation called within global scope"):
+        run(tmp_path, code, _nothing, sections=sections)

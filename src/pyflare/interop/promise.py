@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 from pyflare.interop import scope
 from pyflare.interop.errors import error
+from pyflare.interop.global_scope import check_not_global
 from pyflare.interop.proxy import JsObject, JsProxy
 
 PENDING, FULFILLED, REJECTED = "pending", "fulfilled", "rejected"
@@ -230,11 +231,14 @@ def start(work: Coroutine[Any, Any, Any], context: Context | None = None) -> JsP
 def perform(call: Callable[..., Any], *args: Any) -> JsPromise:
     """A promise of `call(*args)`, which does not suspend: it is settled when this returns.
 
-    Inside a Durable Object that has unconfirmed writes the call leaves after their commit.
+    Inside a Durable Object that has unconfirmed writes the call leaves after their commit. In the global scope of a
+    worker it is refused.
     """
     running = scope.current.get()
-    if running is not None and running.gate is not None:
-        confirmed = running.gate.unconfirmed()
+    if running is not None:
+        if running.global_scope:
+            return inside(check_not_global)
+        confirmed = running.gate.unconfirmed() if running.gate is not None else None
         if confirmed is not None:
             return start(_after(confirmed, call, args))
     return inside(call, *args)

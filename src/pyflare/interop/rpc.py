@@ -17,6 +17,7 @@ from pyflare.interop import scope, traces
 from pyflare.interop.clone import transfer as copy_value
 from pyflare.interop.convert import JsDoubleProxy
 from pyflare.interop.errors import JsException, dom_exception, error, type_error
+from pyflare.interop.global_scope import check_not_global
 from pyflare.interop.promise import JsPromise, confirmed, start
 from pyflare.interop.proxy import JsFunction, JsProxy, fold, options
 from pyflare.interop.web.blob import Blob
@@ -68,6 +69,11 @@ class Fetcher(JsProxy):
 
     def _js_start(self, work: Coroutine[Any, Any, Any]) -> JsPromise:
         """A promise of a call, which leaves when this turn's writes are committed."""
+        try:
+            check_not_global()
+        except JsException:
+            work.close()
+            raise
         return start(_confirmed(work))
 
     async def _js_follow(self, request: Request) -> Response:

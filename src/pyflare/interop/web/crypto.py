@@ -14,12 +14,12 @@ from typing import Any, ClassVar
 from pyflare.interop.buffers import ArrayBuffer, Float32Array, Float64Array, TypedArray
 from pyflare.interop.convert import unwrap
 from pyflare.interop.errors import dom_exception
+from pyflare.interop.global_scope import check_not_global
 from pyflare.interop.promise import JsPromise
 from pyflare.interop.proxy import JsProxy
 from pyflare.interop.web.callback import fulfil
 from pyflare.interop.web.crypto_keys import HASHES, CryptoKey, data_of, hash_name
 from pyflare.interop.web.subtle import SubtleCrypto
-from pyflare.interop.web.timers import check_not_global
 from pyflare.interop.web.writable import WritableStream
 
 MAX_RANDOM_BYTES = 65_536  # w3.org/TR/WebCryptoAPI, getRandomValues

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from pyflare.interop.errors import JsException, type_error
+from pyflare.interop.global_scope import check_not_global
 from pyflare.interop.promise import JsPromise, confirmed, start
 from pyflare.interop.proxy import is_nullish
 from pyflare.interop.web import outbound
@@ -16,7 +17,6 @@ from pyflare.interop.web.abort import AbortSignal
 from pyflare.interop.web.body import Body
 from pyflare.interop.web.request import Request
 from pyflare.interop.web.response import Response
-from pyflare.interop.web.timers import check_not_global
 
 MAX_REDIRECTS = 20  # fetch.spec.whatwg.org, "HTTP-redirect fetch"
 

@@ -11,27 +11,14 @@ import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from pyflare.interop import scope
-from pyflare.interop.errors import error, type_error
+from pyflare.interop.errors import type_error
+from pyflare.interop.global_scope import check_not_global
 from pyflare.interop.promise import JsPromise, start
 from pyflare.interop.proxy import JsProxy, get, is_nullish, options
 from pyflare.interop.web.callback import call, fulfil, is_function
 from pyflare.interop.web.console import report
 
 MAX_DELAY_MS = 2**31 - 1  # a longer one counts as 0 in browsers
-
-GLOBAL_SCOPE = (
-    "Disallowed operation called within global scope. Asynchronous I/O (ex: fetch() or connect()), setting a timeout, "
-    "and generating random values are not allowed within global scope. To fix this error, perform this operation "
-    "within a handler. https://developers.cloudflare.com/workers/runtime-apis/handlers/"
-)
-
-
-def check_not_global() -> None:
-    """JsException while the module of a worker is imported."""
-    running = scope.current.get()
-    if running is not None and running.global_scope:
-        raise error(GLOBAL_SCOPE)
 
 
 def _seconds(delay: Any) -> float:

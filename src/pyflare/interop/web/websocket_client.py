@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyflare.interop.containers import JsArray, to_text
 from pyflare.interop.errors import JsException, dom_exception, error
+from pyflare.interop.global_scope import check_not_global
 from pyflare.interop.promise import confirmed
 from pyflare.interop.proxy import is_nullish
 from pyflare.interop.web import outbound
@@ -20,7 +21,6 @@ from pyflare.interop.web.headers import Headers
 from pyflare.interop.web.readable import LOST
 from pyflare.interop.web.request import Request
 from pyflare.interop.web.response import Response
-from pyflare.interop.web.timers import check_not_global
 from pyflare.interop.web.url import URL
 from pyflare.interop.web.websocket import WebSocket
 
