@@ -56,6 +56,8 @@ class Dispatcher:
         worker = self._workers[worker_name]
         running, background = self._scope(worker, event)
         scope.current.set(running)
+        if running.trace is None and isinstance(event, events.Fetch):  # nearly always, and in fewer steps
+            return await self._portal.drive(self._fetch(worker, event, running, background))
         return await self._portal.drive(self._run(worker, event, running, background))
 
     def base_context(self) -> contextvars.Context:
@@ -124,7 +126,7 @@ class Dispatcher:
         self.background.add(background)
         try:
             result = await self._call(worker, "fetch", event.request, running, event.entrypoint, event.props)
-            return as_response(result, f"{event.entrypoint or 'Default'}.fetch")
+            return as_response(result, event)
         finally:
             if background.pending:
                 background.emptied = self.background.discard  # type: ignore[method-assign,assignment]
@@ -174,7 +176,8 @@ class Dispatcher:
         if name in RELAXED:
             args = args[: self._arity(worker, type(instance), name, handler)]
         try:
-            return await _awaited(handler(*args))
+            result = handler(*args)
+            return await result if inspect.isawaitable(result) else result
         except AttributeError as raised:
             _hint_env(raised, handler)
             raise
@@ -188,7 +191,8 @@ class Dispatcher:
             env = worker.sdk.wrap_env(env)
             argument = worker.sdk.Request(argument) if name == "fetch" else worker.sdk.python_from_rpc(argument)
         args = (argument, env, ctx)[: self._arity(worker, None, name, function)]
-        return await _awaited(function(*args))
+        result = function(*args)
+        return await result if inspect.isawaitable(result) else result
 
     def _instance(self, worker: Worker, entrypoint: str | None, running: scope.Scope, props: Any) -> Any:
         cls = _class(worker, entrypoint or "Default")
@@ -267,13 +271,13 @@ def _quiet(raised: BaseException) -> None:
     """The failure is raised by `settle`."""
 
 
-def as_response(result: Any, handler: str) -> Response:
+def as_response(result: Any, event: events.Fetch) -> Response:
     """The Response that a handler gave; TypeError in production's words for anything else."""
     response = getattr(result, "js_object", result)
     if isinstance(response, Response):
         return response
     raise type_error(
         "Incorrect type for Promise: the Promise did not resolve to 'Response'. "
-        f"{handler} returned {'None' if result is None else type(result).__name__}: "
+        f"{_label(event)} returned {'None' if result is None else type(result).__name__}: "
         "return Response(...) or Response.json(...)"
     )
