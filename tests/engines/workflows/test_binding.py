@@ -58,6 +58,17 @@ async def test_more_than_a_hundred_in_a_batch_are_refused(worker: Harness) -> No
         await call(worker, "create_batch", [{} for _ in range(101)])
 
 
+@pytest.mark.parametrize("batch", [{"instances": []}, {"instances": [{}] * 101}, {"count": 101}])
+async def test_the_object_form_of_a_batch_has_the_same_bounds(worker: Harness, batch: object) -> None:
+    with pytest.raises(Refused, match="batchCreate"):
+        await call(worker, "createBatch", batch)
+
+
+async def test_a_bad_id_in_the_object_form_of_a_batch_has_a_code(worker: Harness) -> None:
+    made = await call(worker, "createBatch", {"instances": [{"id": "-bad"}]})
+    assert [(one["id"], one["code"]) for one in made["errors"]] == [("-bad", "instance.invalid_id")]
+
+
 async def test_the_object_form_of_a_batch_tells_what_went_wrong(worker: Harness) -> None:
     await start(worker, "echo", "a")
     made = await call(worker, "createBatch", {"instances": [{"id": "a"}, {"id": "b"}]})

@@ -111,3 +111,18 @@ async def test_the_panel_has_a_time_line_for_each_instance(worker: Harness) -> N
     [row] = instances.rows
     assert row[:3] == ("i", "waiting", "nap")
     assert row[-1].startswith("one 0s · sleep nap waiting until 2023-11-14 23:13:20")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "instances", [1]),
+        ("POST", "instances", {"id": 5}),
+        ("PATCH", "instances/i/status", ["pause"]),
+        ("POST", "instances/batch/delete", {"instances": 5}),
+        ("POST", "instances/batch/delete", "i"),
+    ],
+)
+async def test_bodies_of_the_wrong_shape_are_refused(worker: Harness, method: str, path: str, body: Any) -> None:
+    await start(worker, "echo")
+    assert (await ask(worker, method, f"/workflows/flow/{path}", body))[0] == 400

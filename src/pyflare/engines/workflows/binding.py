@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar
 
 from pyflare.engines.workflows.duration import milliseconds
-from pyflare.engines.workflows.operations import Draft, Operations, fault_of
+from pyflare.engines.workflows.operations import INVALID_ID, Draft, Operations, fault_of
 from pyflare.engines.workflows.rows import Fault, Instance
 from pyflare.interop import json, v8
 from pyflare.interop.arguments import promised
@@ -61,16 +62,15 @@ class WorkflowImpl(JsProxy):
         return made
 
     def _create_batch_object(self, drafts: list[Draft]) -> JsObject:
+        self._operations.check_batch(len(drafts))
         created: list[WorkflowInstance] = []
         errors: list[JsObject] = []
         for index, draft in enumerate(drafts):
             try:
                 created.append(self._create(draft))
             except JsException as raised:
-                code = raised.message.partition(")")[0].lstrip("(")
-                errors.append(
-                    JsObject.make({"index": index, "id": draft.name, "code": code, "message": raised.message})
-                )
+                about = {"code": _code(raised.message), "message": raised.message}
+                errors.append(JsObject.make({"index": index, "id": draft.name, **about}))
         made: JsObject = JsObject.make({"created": JsArray.make(created), "errors": JsArray.make(errors)})
         return made
 
@@ -153,6 +153,14 @@ def status_of(instance: Instance, status: str) -> JsObject:
         )
     shown: JsObject = JsObject.make(made)
     return shown
+
+
+def _code(message: str) -> str:
+    """What stands before a message in brackets."""
+    coded = re.match(r"\((.+?)\)", message)
+    if coded:
+        return coded[1]
+    return "instance.invalid_id" if message == INVALID_ID else "instance.error"
 
 
 def _error(fault: Fault | None) -> Any:

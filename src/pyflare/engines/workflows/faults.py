@@ -11,6 +11,8 @@ from pyflare.interop import traces
 from pyflare.interop.errors import JsException, error
 
 NON_RETRYABLE = "NonRetryableError"
+PYTHON = "PythonError: "  # the traceback follows
+PYTHON_NON_RETRYABLE = "workers.workflows.NonRetryableError"  # as a traceback names it
 ENGINE_ERRORS = ("WorkflowTimeoutError", "WorkflowInternalError", "WorkflowFatalError")
 
 LOST_ATTEMPT = Fault("WorkflowInternalError", "Attempt failed due to internal workflows error")
@@ -19,16 +21,22 @@ TERMINATED_FAULT = Fault("Error", "The Workflow instance was terminated")
 
 def kept(raised: BaseException) -> Fault:
     """An exception of the worker's as it is recorded."""
-    if is_non_retryable(raised):
-        message = raised.message if isinstance(raised, JsException) else str(raised)
-        return Fault(NON_RETRYABLE, message)
     if isinstance(raised, JsException):
-        return Fault(raised.name, raised.message)
-    return Fault("Error", f"PythonError: {traces.render(raised)}")
+        message = raised.message.rstrip("\n") if raised.message.startswith(PYTHON) else raised.message
+        return Fault(NON_RETRYABLE if is_non_retryable(raised) else raised.name, message)
+    if is_non_retryable(raised):
+        return Fault(NON_RETRYABLE, str(raised).removeprefix(PYTHON_NON_RETRYABLE).removeprefix(": "), python=True)
+    return Fault("Error", f"{PYTHON}{traces.render(raised)}")
 
 
 def thrown(fault: Fault) -> JsException:
-    """What `run` gets of a recorded error."""
+    """What `run` gets of a recorded error. Older SDKs find NonRetryableError in the last line of a traceback, newer
+    ones have made a JavaScript Error of it before it comes here."""
+    if fault.python:
+        said = f": {fault.message}" if fault.message else ""
+        return error(f"{PYTHON}Traceback (most recent call last):\n{PYTHON_NON_RETRYABLE}{said}\n")
+    if fault.message.startswith(PYTHON):
+        return error(f"{fault.message}\n", fault.name)  # Python ends a traceback with it; SDK 1.6 counts on that
     return error(fault.message, "Error" if fault.name in ENGINE_ERRORS else fault.name)
 
 

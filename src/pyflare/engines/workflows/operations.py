@@ -67,10 +67,7 @@ class Operations:
 
     def create_batch(self, workflow: str, drafts: Sequence[Draft]) -> list[str]:
         """The ids of those that are new, in order; ids that exist are left out."""
-        if not drafts:
-            raise error("batchCreate should have at least 1 instance", "WorkflowError")
-        if len(drafts) > MAX_BATCH and self.awake.enforce_limits:
-            raise error(f"batchCreate only supports {MAX_BATCH} instances at a time", "WorkflowError")
+        self.check_batch(len(drafts))
         names = [self._checked(draft) for draft in drafts]
         created: list[tuple[int, str]] = []
         with self.store.together():
@@ -81,6 +78,13 @@ class Operations:
         for id, _ in created:
             self.awake.start(id)
         return [name for _, name in created]
+
+    def check_batch(self, count: int) -> None:
+        """Refuse batches that production does."""
+        if not count:
+            raise error("batchCreate should have at least 1 instance", "WorkflowError")
+        if count > MAX_BATCH and self.awake.enforce_limits:
+            raise error(f"batchCreate only supports {MAX_BATCH} instances at a time", "WorkflowError")
 
     def _checked(self, draft: Draft) -> str:
         if len(draft.params) > MAX_PAYLOAD_BYTES and self.awake.enforce_limits:

@@ -115,8 +115,10 @@ class Api:
         return {"items": [instance_json(instance) for instance in found], "result_info": info}
 
     def create(self, body: Any, params: Mapping[str, str]) -> Any:
-        body = body or {}
+        body = _object(body)
         given = body.get("params")
+        if not isinstance(body.get("id") or "", str):
+            raise Refused(400, "'id' must be a string.")
         draft = Draft(v8.dumps(JsObject.make() if given is None else js_json.from_plain(given)), body.get("id"))
         workflow = self._known(params)
         name = self._operations.create(workflow, draft)
@@ -140,7 +142,7 @@ class Api:
 
     def change(self, body: Any, params: Mapping[str, str]) -> Any:
         """Pause, resume, restart or terminate."""
-        workflow, name, body = self._known(params), params["id"], body or {}
+        workflow, name, body = self._known(params), params["id"], _object(body)
         self._existing(workflow, name)
         action, start = body.get("action"), body.get("from") or {}
         if action not in ACTIONS:
@@ -271,6 +273,13 @@ def _parsed(text: str | None) -> Any:
         return None if text is None else json.loads(text)
     except ValueError:
         return text
+
+
+def _object(body: Any) -> Mapping[str, Any]:
+    """A request's JSON, which may be missing."""
+    if body is not None and not isinstance(body, dict):
+        raise Refused(400, "The request body must be a JSON object.")
+    return body or {}
 
 
 def _number(params: Mapping[str, str], name: str, default: int) -> int:

@@ -71,9 +71,11 @@ class Fault:
 
     name: str
     message: str
+    python: bool = False  # an exception that crossed to JavaScript as its traceback
 
     def to_json(self) -> str:
-        return json.dumps({"name": self.name, "message": self.message}, ensure_ascii=False)
+        kept = {"name": self.name, "message": self.message, **({"python": True} if self.python else {})}
+        return json.dumps(kept, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> Fault:
