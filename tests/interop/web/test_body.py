@@ -225,3 +225,16 @@ def test_a_body_that_nobody_wants_closes_its_source(started: bool) -> None:
         return source.closed
 
     assert run(main) is True
+
+
+def test_a_stream_of_known_bytes_is_a_body_of_known_bytes() -> None:
+    stream = ReadableStream.of_bytes(b"whole")
+    body, kind = extract(stream)
+    assert (body.known, body.length, kind) == (b"whole", 5, None)
+
+
+def test_such_a_body_uses_its_stream() -> None:
+    stream = ReadableStream.of_bytes(b"whole")
+    body, _ = extract(stream)
+    assert asyncio.run(body.gather()) == b"whole"
+    assert body.used and stream._disturbed

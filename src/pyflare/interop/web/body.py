@@ -163,7 +163,7 @@ def extract(value: Any) -> tuple[Body, str | None]:
             raise type_error(BODY_LOCKED)
         if value._disturbed:
             raise type_error(BODY_DISTURBED)
-        return Body.make(value), None
+        return Body(value._content, value, length=value._length), None
     if isinstance(value, Blob):
         return Body.make(value.data), value.type or None
     if isinstance(value, FormData):

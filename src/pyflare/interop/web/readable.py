@@ -43,6 +43,7 @@ class ReadableStream(JsProxy):
         self._source = source
         self._native: AsyncIterator[bytes] | None = None
         self._length: int | None = None
+        self._content: bytes | None = None  # all of it, where that was known from the start
         self._closed_promises: list[JsPromise] = []
         self._controller: Controller = Controller.make(self)
         self._started = source is None
@@ -69,7 +70,7 @@ class ReadableStream(JsProxy):
     def of_bytes(cls, data: bytes) -> ReadableStream:
         """A stream of one chunk."""
         stream: ReadableStream = cls.make()
-        stream._length = len(data)
+        stream._length, stream._content = len(data), data
         if data:
             stream._put(byte_array(data))
         stream._end()
