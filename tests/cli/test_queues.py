@@ -45,6 +45,13 @@ def bodies(project: Project, queue: str = "jobs", *filters: str) -> list[str]:
 # --- on the files -------------------------------------------------------------------------------------------------
 
 
+def test_a_queue_gets_a_delay_of_its_own(site: Project) -> None:
+    assert queues(site, "update", "jobs", "--delivery-delay-secs", "60").stdout == "Updated queue jobs.\n"
+    queues(site, "send", "jobs", "1")
+    queues(site, "send", "jobs", "2", "--delay", "0")
+    assert bodies(site, "jobs", "--state", "delayed") == ["1"]
+
+
 def test_a_message_that_is_sent_can_be_peeked_at(site: Project) -> None:
     sent = queues(site, "send", "jobs", '{"n": 1}')
     assert sent.exit_code == 0 and sent.stdout.startswith("Sent ")

@@ -108,12 +108,29 @@ def _show(found: list[dict[str, Any]], json_output: bool) -> None:
 @click.argument("queue")
 @click.argument("body")
 @click.option("--type", "content_type", type=click.Choice(TYPES), default="json", show_default=True)
-@click.option("--delay", type=click.IntRange(0, 86_400), default=0, metavar="SECONDS")
+@click.option("--delay", type=click.IntRange(0, 86_400), metavar="SECONDS", help="Instead of the queue's own.")
 @_options
-def send(queue: str, body: str, content_type: str, delay: int, **given: Any) -> None:
+def send(queue: str, body: str, content_type: str, delay: int | None, **given: Any) -> None:
     """Send BODY to QUEUE: JSON, or what --type says (bytes and v8 in base64)."""
     sent = _act(given, "send", queue=queue, body=body, content_type=content_type, delay_seconds=delay)
     click.echo(f"Sent {sent['ids'][0]} to {queue}")
+
+
+@queues.command()
+@click.argument("queue")
+@click.option(
+    "--delivery-delay-secs",
+    "seconds",
+    type=click.IntRange(0, 86_400),
+    required=True,
+    metavar="SECONDS",
+    help="How long messages wait when neither they nor their batch or producer say.",
+)
+@_options
+def update(queue: str, seconds: int, **given: Any) -> None:
+    """Change the settings of QUEUE."""
+    _act(given, "update", queue=queue, delivery_delay=seconds)
+    click.echo(f"Updated queue {queue}.")
 
 
 @queues.command()

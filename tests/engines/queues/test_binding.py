@@ -214,6 +214,24 @@ def test_the_delay_of_the_message_comes_before_that_of_the_batch_and_of_the_prod
     assert due(new) == [5, 10, 60, 0]
 
 
+@pytest.mark.cloudflare("queues/configuration/configure-queues")
+def test_the_delay_of_the_queue_comes_last(new: Broker) -> None:
+    new.room.set_delivery_delay("jobs", 30)
+    settle(new.env("Q").send(1))
+    settle(new.env("Q").send(2, delaySeconds=0))
+    settle(new.env("LATE").send(3))
+    settle(new.env("Q").sendBatch(js([{"body": 4}, {"body": 5, "delaySeconds": 1}])))
+    assert due(new) == [30, 0, 60, 30, 1]
+
+
+def test_a_producer_without_delay_beats_the_queue_s(tmp_path: Path) -> None:
+    made = broker(tmp_path, section={"producers": [{"binding": "Q", "queue": "jobs", "delivery_delay": 0}]})
+    made.room.set_delivery_delay("jobs", 30)
+    made.send(1)
+    assert due(made) == [0]
+    made.room.close()
+
+
 def test_a_queue_without_consumer_keeps_its_messages_and_says_so_once(new: Broker) -> None:
     new.send(1, 2)
     assert new.said.count('Queue "jobs" has no consumer among the running workers') == 1

@@ -14,8 +14,9 @@ from pyflare.engines.queues.rows import Tally
 from tests.engines.queues.bench import Broker, Recorder, broker, consumer, play, turns
 from tests.support.rooms import js, settle
 
+PRODUCER = {"producers": [{"binding": "Q", "queue": "jobs"}]}
 DLQ: dict[str, Any] = {
-    "producers": [{"binding": "Q", "queue": "jobs"}],
+    **PRODUCER,
     "consumers": [{"queue": "jobs", "max_batch_timeout": 0, "max_retries": 2, "dead_letter_queue": "dead"}],
 }
 
@@ -422,6 +423,43 @@ def test_a_batch_that_takes_too_long_fails_and_its_undecided_messages_come_again
     assert "TimeoutError: the handler did not return within 30 s" in made.said
 
 
+@pytest.mark.parametrize(
+    ("tool", "handled"),
+    [({"consumer_timeout": 30}, 59), ({}, 100)],
+    ids=["thirty seconds are too few", "a quarter of an hour is enough"],
+)
+def test_a_hundred_messages_of_half_a_second(tmp_path: Path, tool: dict[str, int], handled: int) -> None:
+    slow, done = Slow(), list[int]()
+
+    async def handler(batch: Any) -> None:
+        for message in batch.messages:
+            await slow(batch)
+            message.ack()
+            done.append(message.body)
+
+    async def scene(b: Broker) -> None:
+        b.send(*range(100))
+        await pump(b)
+        for _ in range(99):
+            b.clock.advance(0.5)
+            await pump(b)
+            if "did not return" in b.said:
+                break
+            slow.release()
+            await pump(b)
+        else:
+            b.clock.advance(0.5)
+            slow.release()
+            await pump(b)
+        assert done == list(range(handled))
+        assert b.room.tally("jobs") == Tally(0, 0, 100 - handled)  # what is left is out again, in the next batch
+        slow.running.clear()
+
+    section = consumer(max_batch_size=100, max_batch_timeout=0)
+    made = play(broker(tmp_path, handler, section, tool={"queues": tool}), scene)
+    assert ("did not return within 30 s" in made.said) == (handled < 100)
+
+
 def test_the_wall_is_a_quarter_of_an_hour_when_nothing_is_said(tmp_path: Path) -> None:
     slow = Slow()
 
@@ -670,6 +708,23 @@ def test_messages_expire_after_four_days_and_a_line_warns_a_day_before(tmp_path:
         assert "will expire" not in b.said
         await b.advance(2)
         assert 'Queue "jobs": 1 message(s) are 4 days old in less than 24 hours and will expire' in b.said
+        await b.advance(86_400)
+        assert b.room.tally("jobs") == Tally()
+        assert b.room.overview("jobs").standing.expired == 1
+
+    play(broker(tmp_path, section=section), scene)
+
+
+def test_a_message_that_is_held_past_its_time_expires_when_it_is_let_go(tmp_path: Path) -> None:
+    section = {"consumers": [{"queue": "jobs", "type": "http_pull"}], **PRODUCER}
+    half_a_day_ms = 43_200_000
+
+    async def scene(b: Broker) -> None:
+        b.send("m")
+        await b.advance(4 * 86_400 - 60)
+        b.room.pull("jobs", 1, half_a_day_ms)
+        await b.advance(120)
+        assert b.room.tally("jobs").leased == 1
         await b.advance(86_400)
         assert b.room.tally("jobs") == Tally()
         assert b.room.overview("jobs").standing.expired == 1

@@ -226,6 +226,8 @@ def test_messages_can_be_pushed(made: Broker) -> None:
         ("/jobs/messages/batch", {"messages": [{"body": 1}], "delay_seconds": -1}, 10202),
         ("/jobs/messages/batch", {"messages": [{"body": "x" * 100_000}] * 3}, 10205),
         ("/jobs/messages/ack", {"acks": ["lease"]}, 10207),
+        ("/jobs/messages/ack", {"acks": 5}, 10207),
+        ("/jobs/messages/ack", {"retries": {"lease_id": "x"}}, 10207),
         ("/jobs/purge", {}, 10207),
     ],
 )
@@ -234,6 +236,19 @@ def test_a_wrong_request_is_refused_with_its_code(made: Broker, path: str, reque
     assert status >= 400 and not answer["success"]
     assert answer["errors"][0]["code"] == code
     assert made.room.messages("jobs") == []
+
+
+def test_a_queue_may_delay_what_says_nothing_of_it(made: Broker) -> None:
+    _, answer = ask(made, "PATCH", "/jobs", {"settings": {"delivery_delay": 30}})
+    assert answer["result"]["settings"] == {"delivery_delay": 30, "delivery_paused": False}
+    ask(made, "POST", "/jobs/messages", {"body": 1})
+    ask(made, "POST", "/jobs/messages/batch", {"messages": [{"body": 2}, {"body": 3, "delay_seconds": 0}]})
+    assert [message.due_at - NOW for message in made.room.messages("jobs")] == [30, 30, 0]
+
+
+@pytest.mark.parametrize("settings", [{"delivery_delay": 86_401}, {"delivery_delay": -1}, 5])
+def test_wrong_settings_are_refused(made: Broker, settings: Any) -> None:
+    assert ask(made, "PATCH", "/jobs", {"settings": settings})[0] == 400
 
 
 def test_a_purge_needs_its_confirmation(made: Broker) -> None:
@@ -267,8 +282,8 @@ def test_the_panel_s_actions_answer_in_the_same_shapes(made: Broker) -> None:
     assert [m["preview"] for m in action(made, "messages", queue="jobs", state="delayed")["messages"]] == ["later"]
     assert action(made, "retry", queue="jobs") == {"retried": 1}
     assert action(made, "redrive", queue="jobs", to="dead") == {"moved": {"dead": 2}}
-    assert action(made, "pause", queue="jobs")["settings"] == {"delivery_paused": True}
-    assert action(made, "resume", queue="jobs")["settings"] == {"delivery_paused": False}
+    assert action(made, "pause", queue="jobs")["settings"]["delivery_paused"] is True
+    assert action(made, "resume", queue="jobs")["settings"]["delivery_paused"] is False
     assert action(made, "purge", queue="dead")["purged"] == 2
     assert [queue["queue_name"] for queue in action(made, "list")] == ["dead", "jobs", "pushed"]
 

@@ -214,7 +214,7 @@ def test_messages_that_died_nowhere_move_only_when_a_target_is_given(store: Stor
 def test_retention_counts_from_the_arrival_in_the_queue(store: Store) -> None:
     store.send("q", drafts("old"), 100.0)
     store.send("q", drafts("new"), 150.0)
-    assert store.expire(120.0) == {"q": 1}
+    assert store.expire(120.0, 500.0) == {"q": 1}
     assert bodies(store.messages("q", 150.0)) == ["new"]
     assert store.standing("q") == Standing(expired=1)
 
@@ -222,7 +222,33 @@ def test_retention_counts_from_the_arrival_in_the_queue(store: Store) -> None:
 def test_a_held_message_does_not_expire(store: Store) -> None:
     store.send("q", drafts("a"), 100.0)
     take(store)
-    assert store.expire(500.0) == {}
+    assert store.expire(500.0, 500.0) == {}
+
+
+def test_a_message_whose_visibility_time_out_is_over_expires(store: Store) -> None:
+    store.send("q", drafts("a", "b"), 100.0)
+    store.take("q", 1, FATE, 1, 100.0, until=200.0)
+    store.take("q", 1, FATE, 2, 100.0, until=900.0)
+    assert store.expire(150.0, 500.0) == {"q": 1}
+    assert bodies(store.messages("q", 500.0)) == ["b"]
+
+
+def test_a_dead_letter_whose_visibility_time_out_is_over_can_be_moved(store: Store) -> None:
+    store.send("dead", drafts("a", "b"), 100.0)
+    store.take("dead", 1, FATE, 1, 100.0, until=200.0)
+    store.take("dead", 1, FATE, 2, 100.0, until=900.0)
+    assert store.redrive("dead", 500.0, to="q") == {"q": 1}
+    assert store.tally("dead").leased == 1
+
+
+def test_the_delay_of_a_queue_survives_a_restart(tmp_path: Path) -> None:
+    first = Store(tmp_path / "queues.sqlite")
+    first.set_delivery_delay("q", 60)
+    first.set_paused("q", True)
+    first.close()
+    again = Store(tmp_path / "queues.sqlite")
+    assert again.standing("q") == Standing(paused=True, delivery_delay=60)
+    again.close()
 
 
 def test_listing_filters_by_state_id_and_content(store: Store) -> None:

@@ -39,6 +39,8 @@ class Broker(Protocol):
 
     def send(self, queue: str, drafts: Sequence[Draft]) -> None: ...
 
+    def delivery_delay(self, queue: str) -> int: ...
+
     def tally(self, queue: str) -> Tally: ...
 
     def oldest(self, queue: str) -> float | None: ...
@@ -95,7 +97,7 @@ class WorkerQueue(JsProxy):
         if not args:
             raise _not_of_type("send", "Value")
         how = args[1] if len(args) > 1 else None
-        draft = self._draft(self._broker.new_id(), args[0], _fields(how), self._producer.delivery_delay)
+        draft = self._draft(self._broker.new_id(), args[0], _fields(how), self._usual_delay())
         size = len(draft.body)
         if size > MAX_MESSAGE_BYTES:
             self._refuse(
@@ -108,7 +110,7 @@ class WorkerQueue(JsProxy):
         if not args or not isinstance(args[0], Iterable) or isinstance(args[0], (str, bytes)):
             raise _not_of_type("sendBatch", "Sequence")
         given = get(args[1] if len(args) > 1 else None, "delaySeconds")
-        delay = self._producer.delivery_delay if is_nullish(given) else whole(given)
+        delay = self._usual_delay() if is_nullish(given) else whole(given)
         # One random id a batch, its first digits counted up: asking for entropy 100 times takes longer than the rest.
         first = int(self._broker.new_id(), 16)
         drafts = []
@@ -144,6 +146,11 @@ class WorkerQueue(JsProxy):
             text = f"message delay {delay:g} is invalid: it must be between 0 and {MAX_DELAY_SECONDS} seconds"
             # A delay is no size: nothing sensible can be done with a wrong one, even where limits only warn.
             raise self._fault(call, code, text)
+
+    def _usual_delay(self) -> int:
+        """What holds when neither message nor batch says anything: the producer's, else the queue's."""
+        own = self._producer.delivery_delay
+        return self._broker.delivery_delay(self._producer.queue) if own is None else own
 
     def _draft(self, id: str, value: Any, fields: Mapping[str, Any], delay: float) -> Draft:
         kind = body.content_type(fields.get("contentType"), self._default_type)

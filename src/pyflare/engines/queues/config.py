@@ -20,6 +20,7 @@ MAX_CONCURRENCY = 250
 MAX_VISIBILITY_TIMEOUT_MS = 12 * 60 * 60 * 1000
 RETENTION_SECONDS = 4 * 86_400.0
 RETENTION_NOTICE_SECONDS = 86_400.0  # how long before the end a line says so; ours
+RETENTION_AGAIN_SECONDS = 60.0  # ours: between two looks at a message that is held past its time
 CONSUMER_TIMEOUT_SECONDS = 15 * 60.0
 
 DEFAULT_BATCH_SIZE = 10
@@ -36,7 +37,7 @@ class Producer:
 
     binding: str
     queue: str
-    delivery_delay: int = 0  # seconds
+    delivery_delay: int | None = None  # seconds; None: the queue's
 
 
 @dataclass(frozen=True)
@@ -118,8 +119,10 @@ class _Reader:
         if not self.is_object(path, item):
             return None
         binding, queue = self.text(path, item, "binding"), self.text(path, item, "queue")
-        delay = self.number(path, item, "delivery_delay", 0, 0, MAX_DELAY_SECONDS)
-        return Producer(binding, queue, int(delay)) if binding and queue else None
+        delay = None
+        if item.get("delivery_delay") is not None:
+            delay = int(self.number(path, item, "delivery_delay", 0, 0, MAX_DELAY_SECONDS))
+        return Producer(binding, queue, delay) if binding and queue else None
 
     def consumer(self, path: str, item: Any) -> Consumer | None:
         if not self.is_object(path, item):
@@ -181,7 +184,7 @@ class _Reader:
             self.diagnostics.fault(f"{path}.{key}", f"must be a number, not {_kind(value)}")
             return default
         if not least <= value <= greatest:
-            self.diagnostics.fault(f"{path}.{key}", f"must be between {least:g} and {greatest:g}, not {value:g}")
+            self.diagnostics.fault(f"{path}.{key}", f"must be between {least:.12g} and {greatest:.12g}, not {value:g}")
             return default
         if isinstance(value, float) and not value.is_integer() and key not in FRACTIONS:
             self.diagnostics.fault(f"{path}.{key}", f"must be a whole number, not {value:g}")

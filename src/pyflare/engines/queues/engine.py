@@ -218,12 +218,12 @@ class Queues(Engine):
     def _age(self, now: float) -> None:
         """Delete what is past retention, and say what soon will be."""
         days = f"{settings.RETENTION_SECONDS / 86_400:g} days"
-        for queue, count in self._store.expire(now - settings.RETENTION_SECONDS).items():
+        for queue, count in self._store.expire(now - settings.RETENTION_SECONDS, now).items():
             self._ctx.log.warn(f'Queue "{queue}": {count} message(s) expired after {days}', queue=queue)
             self._changed(queue)
         hours = settings.RETENTION_NOTICE_SECONDS / 3600
         soon = now - settings.RETENTION_SECONDS + settings.RETENTION_NOTICE_SECONDS
-        for queue, count in self._store.arrived_before(soon).items():
+        for queue, count in self._store.arrived_before(soon, now).items():
             text = f'Queue "{queue}": {count} message(s) are {days} old in less than {hours:g} hours and will expire'
             self._ctx.log.once("warn", f"queues.retention.{queue}", text)
         self._retention_due = self._next_retention(now)
@@ -233,7 +233,10 @@ class Queues(Engine):
         if oldest is None:
             return None
         notice = oldest + settings.RETENTION_SECONDS - settings.RETENTION_NOTICE_SECONDS
-        return notice if now < notice else oldest + settings.RETENTION_SECONDS
+        end = oldest + settings.RETENTION_SECONDS
+        if now < notice:
+            return notice
+        return end if now < end else now + settings.RETENTION_AGAIN_SECONDS  # someone holds it
 
     # --- what the binding asks ------------------------------------------------------------------------------------
 
@@ -246,6 +249,9 @@ class Queues(Engine):
             text = f'Queue "{queue}" has no consumer among the running workers: its messages are kept until it has one'
             self._ctx.log.once("warn", f"queues.consumer.{queue}", text)
         self._changed(queue)
+
+    def delivery_delay(self, queue: str) -> int:
+        return self._store.standing(queue).delivery_delay
 
     def tally(self, queue: str) -> Tally:
         return self._store.tally(queue)
@@ -290,14 +296,9 @@ class Queues(Engine):
         )
 
     def messages(
-        self,
-        queue: str,
-        state: str = "all",
-        id: str | None = None,
-        contains: str | None = None,
-        after: int = 0,
+        self, queue: str, state: str = "all", id: str | None = None, contains: str | None = None, after: int = 0,
         limit: int = 100,
-    ) -> Sequence[Listed]:
+    ) -> Sequence[Listed]:  # fmt: skip
         """Messages in order of arrival; `state`: all, waiting, ready, delayed, leased; `contains`: text of the body."""
         needle = contains.encode() if contains else None
         now = self._ctx.clock.now()
@@ -320,6 +321,10 @@ class Queues(Engine):
         purged = self._store.purge(queue)
         self._changed(queue)
         return purged
+
+    def set_delivery_delay(self, queue: str, seconds: int) -> None:
+        """How long messages wait that say nothing of it themselves, nor does their batch or producer."""
+        self._store.set_delivery_delay(queue, seconds)
 
     def retry_now(self, queue: str, id: str | None = None) -> int:
         """Make delayed messages due (one, or all); how many."""

@@ -52,7 +52,7 @@ def _actions(engine: Queues) -> dict[str, Action]:
     """Each answers with JSON, in the shapes of the REST paths."""
     api = Api(engine)
 
-    def send(queue: str, body: Any, content_type: str = "json", delay_seconds: int = 0) -> Any:
+    def send(queue: str, body: Any, content_type: str = "json", delay_seconds: int | None = None) -> Any:
         """`body` of type json may be a value or its text."""
         value = _value(body) if content_type == "json" and isinstance(body, str) else body
         message = {"body": value, "content_type": content_type, "delay_seconds": delay_seconds}
@@ -70,6 +70,9 @@ def _actions(engine: Queues) -> dict[str, Action]:
     def resume(queue: str) -> Any:
         return api.change({"settings": {"delivery_paused": False}}, {"queue_id": queue})
 
+    def update(queue: str, delivery_delay: int | None = None) -> Any:
+        return api.change({"settings": {"delivery_delay": delivery_delay}}, {"queue_id": queue})
+
     def purge(queue: str) -> Any:
         return api.purge({"delete_messages_permanently": True}, {"queue_id": queue})
 
@@ -86,6 +89,7 @@ def _actions(engine: Queues) -> dict[str, Action]:
         Action("send", send, ("queue", "body", "content_type", "delay_seconds")),
         Action("pause", pause, ("queue",)),
         Action("resume", resume, ("queue",)),
+        Action("update", update, ("queue", "delivery_delay")),
         Action("purge", purge, ("queue",), danger=True),
         Action("retry", retry, ("queue", "id")),
         Action("redrive", redrive, ("queue", "to", "id")),

@@ -100,9 +100,15 @@ class Api:
         return self._described(self._engine.overview(self._name(params)))
 
     def change(self, request: Any, params: Mapping[str, str]) -> Any:
-        """Pause or resume delivery: {"settings": {"delivery_paused": true}}."""
+        """Pause or resume delivery, set the delay of messages that have none: {"settings": {"delivery_paused": true,
+        "delivery_delay": 60}}."""
         name = self._name(params)
-        paused = (request.get("settings") or {}).get("delivery_paused")
+        given = request.get("settings") or {}
+        if not isinstance(given, dict):
+            raise Refused(400, 10207, '"settings" must be an object')
+        paused, delay = given.get("delivery_paused"), _number(given, "delivery_delay", None, 0, MAX_DELAY_SECONDS)
+        if delay is not None:
+            self._engine.set_delivery_delay(name, delay)
         if paused is True:
             self._engine.pause_delivery(name)
         elif paused is False:
@@ -128,7 +134,7 @@ class Api:
 
     def push(self, request: Any, params: Mapping[str, str]) -> Any:
         """Send a message: body, content_type, delay_seconds."""
-        return self._push(params, [request], 0)
+        return self._push(params, [request], None)
 
     def push_many(self, request: Any, params: Mapping[str, str]) -> Any:
         """Send up to 100 messages."""
@@ -137,15 +143,16 @@ class Api:
             raise Refused(400, 10207, '"messages" must be a list of objects')
         if not 0 < len(messages) <= MAX_BATCH_MESSAGES:
             raise Refused(413, 10206, f"Batch count out of bounds: {len(messages)} of {MAX_BATCH_MESSAGES}")
-        return self._push(params, messages, _number(request, "delay_seconds", 0, 0, MAX_DELAY_SECONDS, 10202))
+        return self._push(params, messages, _number(request, "delay_seconds", None, 0, MAX_DELAY_SECONDS, 10202))
 
-    def _push(self, params: Mapping[str, str], messages: Sequence[Any], delay: int) -> Any:
+    def _push(self, params: Mapping[str, str], messages: Sequence[Any], delay: int | None) -> Any:
         name = self._name(params)
+        usual = self._engine.delivery_delay(name) if delay is None else delay
         drafts = [
             Draft(
                 self._engine.new_id(),
                 *_encoded(message),
-                _number(message, "delay_seconds", delay, 0, MAX_DELAY_SECONDS, 10203),
+                _number(message, "delay_seconds", usual, 0, MAX_DELAY_SECONDS, 10203),
             )
             for message in messages
         ]
@@ -187,10 +194,10 @@ class Api:
     def ack(self, request: Any, params: Mapping[str, str]) -> Any:
         """Acknowledge or retry leases: acks, retries."""
         name = self._pulled(params)
-        acks = [_lease(item) for item in request.get("acks") or []]
+        acks = [_lease(item) for item in _list(request, "acks")]
         retries = [
             (_lease(item), _number(item, "delay_seconds", None, 0, MAX_DELAY_SECONDS, 10203))
-            for item in request.get("retries") or []
+            for item in _list(request, "retries")
         ]
         outcome = self._engine.acknowledge(name, acks, retries)
         return {"ackCount": outcome.acked, "retryCount": outcome.retried, "warnings": list(outcome.warnings)}
@@ -259,7 +266,7 @@ class Api:
         return {
             "queue_id": queue_id(view.name),
             "queue_name": view.name,
-            "settings": {"delivery_paused": standing.paused},
+            "settings": {"delivery_delay": standing.delivery_delay, "delivery_paused": standing.paused},
             "producers": [{"type": "worker", "script": name.split(".")[0]} for name in view.producers],
             "producers_total_count": len(view.producers),
             "consumers": consumers,
@@ -309,6 +316,13 @@ def _encoded(message: Mapping[str, Any]) -> tuple[str, bytes]:
 def _pull_body(data: bytes, kind: str) -> str:
     """Text is itself; all else is base64, as the page on pull consumers says."""
     return data.decode(errors="replace") if kind == "text" else base64.b64encode(data).decode()
+
+
+def _list(request: Mapping[str, Any], key: str) -> Sequence[Any]:
+    given = request.get(key) or []
+    if not isinstance(given, list):
+        raise Refused(400, 10207, f'"{key}" must be a list')
+    return given
 
 
 def _lease(item: Any) -> str:

@@ -86,6 +86,7 @@ class Standing:
     dropped: int = 0
     dead_lettered: int = 0
     expired: int = 0
+    delivery_delay: int = 0  # seconds, where neither message nor batch nor producer says another
 
 
 NO_TALLY = Tally()

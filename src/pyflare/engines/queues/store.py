@@ -60,6 +60,7 @@ MIGRATIONS = (
         expired INTEGER NOT NULL DEFAULT 0       -- past retention
     ) STRICT, WITHOUT ROWID;
     """,
+    "ALTER TABLE queues ADD COLUMN delivery_delay INTEGER NOT NULL DEFAULT 0;",
 )
 
 INSERT = """
@@ -90,9 +91,11 @@ TALLY = """
     SELECT queue, sum(lease IS NULL), sum(CASE WHEN lease IS NULL THEN size ELSE 0 END), sum(lease IS NOT NULL)
     FROM messages GROUP BY queue"""
 TALLY_OF = TALLY.replace("GROUP BY", "WHERE queue = ? GROUP BY")
-OLDEST_ARRIVAL = "SELECT arrived_at FROM messages WHERE lease IS NULL ORDER BY seq LIMIT 1"
-ARRIVED_BEFORE = "SELECT queue, count(*) FROM messages WHERE arrived_at <= ? AND lease IS NULL GROUP BY queue"
-EXPIRE = "DELETE FROM messages WHERE arrived_at <= ? AND lease IS NULL"
+OLDEST_ARRIVAL = "SELECT arrived_at FROM messages ORDER BY seq LIMIT 1"
+# A lease of an HTTP consumer ends by itself; what it held may not be asked for again.
+NOT_HELD = "(lease IS NULL OR due_at <= :now)"
+ARRIVED_BEFORE = f"SELECT queue, count(*) FROM messages WHERE arrived_at <= :then AND {NOT_HELD} GROUP BY queue"
+EXPIRE = f"DELETE FROM messages WHERE arrived_at <= :then AND {NOT_HELD}"
 PURGE = "DELETE FROM messages WHERE queue = ?"
 LIST = """
     SELECT seq, id, body, content_type, sent_at, attempts, size, due_at, lease, origin, arrived_at FROM messages
@@ -107,12 +110,16 @@ HURRY = """
     WHERE queue = :queue AND lease IS NULL AND due_at > :now AND (:id IS NULL OR id = :id)"""
 REDRIVEN = """
     SELECT seq, coalesce(:to, origin) FROM messages
-    WHERE queue = :queue AND lease IS NULL AND coalesce(:to, origin) IS NOT NULL AND (:id IS NULL OR id = :id)
+    WHERE queue = :queue AND (lease IS NULL OR due_at <= :now) AND coalesce(:to, origin) IS NOT NULL
+      AND (:id IS NULL OR id = :id)
     ORDER BY seq LIMIT :limit"""
 BY_SEQ = "SELECT id, size, attempts, lease, due_at FROM messages WHERE seq = ? AND queue = ?"
-SETTINGS = "SELECT name, paused, dropped, dead_lettered, expired FROM queues"
+SETTINGS = "SELECT name, paused, dropped, dead_lettered, expired, delivery_delay FROM queues"
 SET_PAUSED = """
     INSERT INTO queues (name, paused) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET paused = excluded.paused"""
+SET_DELAY = """
+    INSERT INTO queues (name, delivery_delay) VALUES (?, ?)
+    ON CONFLICT (name) DO UPDATE SET delivery_delay = excluded.delivery_delay"""
 COUNT = {
     column: f"""
     INSERT INTO queues (name, {column}) VALUES (?, ?)
@@ -247,7 +254,7 @@ class Store:
         return due
 
     def oldest_arrival(self) -> float | None:
-        """When the oldest waiting message of all queues arrived there."""
+        """When the oldest message of all queues arrived there."""
         arrived: float | None = self._db.value(OLDEST_ARRIVAL)
         return arrived
 
@@ -302,6 +309,10 @@ class Store:
         self._db.execute(SET_PAUSED, (queue, int(paused)))
         self._standings[queue] = replace(self.standing(queue), paused=paused)
 
+    def set_delivery_delay(self, queue: str, seconds: int) -> None:
+        self._db.execute(SET_DELAY, (queue, seconds))
+        self._standings[queue] = replace(self.standing(queue), delivery_delay=seconds)
+
     def purge(self, queue: str) -> int:
         """Delete every message, held ones too; how many."""
         with self._db.transaction():
@@ -320,22 +331,23 @@ class Store:
     ) -> Mapping[str, int]:
         """Move dead letters to the queue they died in, or to `to`, with attempts anew: how many to which queue."""
         moved: dict[str, int] = {}
+        fields = {"queue": queue, "to": to, "id": id, "now": now}
         with self._db.transaction():
-            for seq, target in self._db.execute(REDRIVEN, {"queue": queue, "to": to, "id": id, "limit": limit}):
+            for seq, target in self._db.execute(REDRIVEN, {**fields, "limit": limit}):
                 self._move(seq, target, None, now)
                 moved[target] = moved.get(target, 0) + 1
         self._recount([queue, *moved])
         return moved
 
-    def arrived_before(self, then: float) -> Mapping[str, int]:
+    def arrived_before(self, then: float, now: float) -> Mapping[str, int]:
         """How many messages of which queue arrived at `then` or earlier and still wait."""
-        return dict(self._db.execute(ARRIVED_BEFORE, (then,)))
+        return dict(self._db.execute(ARRIVED_BEFORE, {"then": then, "now": now}))
 
-    def expire(self, then: float) -> Mapping[str, int]:
+    def expire(self, then: float, now: float) -> Mapping[str, int]:
         """Delete what arrived at `then` or earlier, except what is held."""
         with self._db.transaction():
-            expired = self.arrived_before(then)
-            self._db.execute(EXPIRE, (then,))
+            expired = self.arrived_before(then, now)
+            self._db.execute(EXPIRE, {"then": then, "now": now})
             for queue, count in expired.items():
                 self._add(queue, "expired", count)
         self._recount(expired)
