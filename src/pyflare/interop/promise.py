@@ -263,6 +263,16 @@ async def confirmed() -> None:
             await asyncio.shield(pending)
 
 
+async def after(pending: asyncio.Future[None], work: Coroutine[Any, Any, Any]) -> Any:
+    """`work`, when the writes that `pending` stands for are committed; never begun when that fails."""
+    try:
+        await asyncio.shield(pending)
+    except BaseException:
+        work.close()
+        raise
+    return await work
+
+
 async def _after(confirmed: asyncio.Future[None], call: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     await asyncio.shield(confirmed)
     return call(*args)

@@ -62,6 +62,21 @@ class Room(DurableObject):
     async def facet(self):
         return await self.ctx.facets.get("child", lambda: {"class": self.ctx.exports.Child}).hello("you")
 
+    async def count(self):
+        return await self.ctx.storage.get("count") or 0
+
+    async def call_out_and_block(self):
+        asked = asyncio.ensure_future(self.env.SELF.fetch("http://localhost:8787/other/add"))
+        await asyncio.sleep(0)
+
+        async def until_it_is_served():
+            async with asyncio.timeout(2):
+                while not await self.env.ROOM.getByName("other").count():
+                    await asyncio.sleep(0.001)
+
+        await self.ctx.blockConcurrencyWhile(until_it_is_served)
+        return (await asked).status
+
     async def background(self):
         async def work():
             await self.ctx.storage.put("count", 100)
@@ -115,6 +130,7 @@ def near(folder: Path, date: str = "2026-08-01") -> Path:
         date,
         durable_objects={"bindings": [{"name": "ROOM", "class_name": "Room"}]},
         migrations=[{"tag": "v1", "new_sqlite_classes": ["Room"]}],
+        services=[{"binding": "SELF", "service": "near"}],
     )
 
 
@@ -139,6 +155,13 @@ def test_50_requests_at_once_count_to_50(tmp_path: Path) -> None:
     async def scene(worker: Harness) -> None:
         answers = await asyncio.gather(*[ask(worker, "/a/add") for _ in range(50)])
         assert sorted(answers) == [[number] for number in range(1, 51)]
+
+    play(scene, near(tmp_path))
+
+
+def test_a_blocked_object_does_not_hold_up_the_service_that_it_called_before(tmp_path: Path) -> None:
+    async def scene(worker: Harness) -> None:
+        assert await ask(worker, "/a/call_out_and_block") == [200]
 
     play(scene, near(tmp_path))
 

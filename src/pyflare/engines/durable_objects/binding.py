@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import string
 from collections.abc import Coroutine
 from contextvars import Context
@@ -13,7 +12,7 @@ from pyflare.engines.durable_objects.handlers import call_fetch, call_method
 from pyflare.interop import scope
 from pyflare.interop.arguments import to_string
 from pyflare.interop.errors import error, range_error, type_error
-from pyflare.interop.promise import JsPromise, start
+from pyflare.interop.promise import JsPromise, after, start
 from pyflare.interop.proxy import JsProxy, get, is_nullish, options
 from pyflare.interop.rpc import Fetcher
 from pyflare.interop.web.request import Request
@@ -164,16 +163,7 @@ class DurableObjectStub(Fetcher):
         actor = self._js_actor or self._js_namespace.actors.get(self.id._hex)
         if actor is not None:
             actor.coming += 1
-        return start(work if pending is None else _after(pending, work), Context())
-
-
-async def _after(pending: asyncio.Future[None], work: Coroutine[Any, Any, Any]) -> Any:
-    try:
-        await asyncio.shield(pending)
-    except BaseException:
-        work.close()
-        raise
-    return await work
+        return start(work if pending is None else after(pending, work), Context())
 
 
 def _text(value: Any, method: str) -> str:

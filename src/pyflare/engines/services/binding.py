@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
+from contextvars import copy_context
 from typing import Any, ClassVar
 
 from pyflare.engines.base import EngineContext
 from pyflare.engines.services.config import Service
+from pyflare.interop import scope
 from pyflare.interop.dates import JsDate
 from pyflare.interop.json import from_plain
-from pyflare.interop.promise import JsPromise, start
+from pyflare.interop.promise import JsPromise, after, start
 from pyflare.interop.proxy import JsFunction, JsObject, get, options
 from pyflare.interop.rpc import Fetcher, remote
 from pyflare.interop.web.body import Body
@@ -36,7 +39,7 @@ class ServiceBinding(Fetcher):
     @options
     def scheduled(self, event: Any = None) -> JsPromise:
         """Run the target's cron handler (flag `service_binding_extra_handlers`): `{outcome, noRetry}`."""
-        return start(self._scheduled(get(event, "cron", ""), get(event, "scheduledTime")))
+        return self._js_start(self._scheduled(get(event, "cron", ""), get(event, "scheduledTime")))
 
     async def _scheduled(self, cron: str, scheduled_time: Any) -> JsObject:
         outcome = JsObject.make({"outcome": "ok", "noRetry": False})
@@ -54,6 +57,18 @@ class ServiceBinding(Fetcher):
         except Exception:
             outcome.__dict__["outcome"] = "exception"
         return outcome
+
+    def _js_start(self, work: Coroutine[Any, Any, Any]) -> JsPromise:
+        """What runs there is another worker, which the gate of the object that calls must not hold up."""
+        running = scope.current.get()
+        if running is None or running.gate is None:
+            return super()._js_start(work)
+        outside = scope.Scope(running.worker, running.clock, running.background, None, running.label)
+        outside.trace = running.trace
+        context = copy_context()
+        context.run(scope.current.set, outside)
+        pending = running.gate.unconfirmed()
+        return start(work if pending is None else after(pending, work), context)
 
     async def _js_fetch(self, request: Request) -> Response:
         missing = self._missing()
