@@ -25,10 +25,11 @@ from pyflare.engines.durable_objects.gates import Gate, Section, Start, Starts
 from pyflare.engines.durable_objects.state import DurableObjectState
 from pyflare.engines.durable_objects.store import ConstraintViolation
 from pyflare.interop import scope, traces
-from pyflare.interop.errors import JsException, error, type_error
+from pyflare.interop.errors import JsException, error
 from pyflare.interop.promise import JsPromise, start
 from pyflare.interop.proxy import JsObject
 from pyflare.interop.rpc import of_python
+from pyflare.interop.web.console import hint
 from pyflare.interop.web.websocket import Channel, WebSocket
 from pyflare.storage.sql_guard import SqlError
 
@@ -47,7 +48,7 @@ CONSTRAINTS_VIOLATED = (
     "Durable Object was reset and rolled back to its last known good state because the application left the database "
     "in a state where constraints were violated: "
 )
-NO_ALARM_HANDLER = "Your Durable Object class must have an alarm() handler in order to call setAlarm()"
+NO_ALARM_HANDLER = "has no alarm() method: the alarm that setAlarm() was called for will find nobody"
 MAX_BUSY, BUSY_RETRY_SECONDS = 20, 0.05  # real time: it is another process that is waited for
 SDK_ABORT = "Durable Object abort requested"  # what the SDK's DurableObjectAbort says when no reason was given
 
@@ -286,9 +287,11 @@ class Instance:
         return self.alarm.get()
 
     def set_alarm(self, ms: float | None) -> None:
-        """None deletes it. TypeError for a time before 1970 or a class without a handler."""
+        """None deletes it. TypeError for a time before 1970. Without a handler it is accepted, as of any class that is
+        written in Python: Cloudflare's runtime sees a handler in each of them."""
         if ms is not None and not self.constructing and self.object is not None and not has_alarm(self.object):
-            raise type_error(NO_ALARM_HANDLER)
+            name = self.actor.place.class_name
+            hint(f"setAlarm {name}", f"class {name} {NO_ALARM_HANDLER}")
         self.alarm.set(ms, self.actor.place.clock.now())
 
     # --- the end --------------------------------------------------------------------------------------------------
