@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ from pyflare.dashboard.answers import Refused, body_of, number, success
 from pyflare.dashboard.source import Source
 from pyflare.engines.r2.bucket import PutOptions
 from pyflare.engines.r2.faults import R2Fault
-from pyflare.engines.r2.objects import EPOCH, http_date
+from pyflare.engines.r2.objects import http_date, iso_date
 from pyflare.engines.r2.options import metadata_of_headers
 
 if TYPE_CHECKING:
@@ -136,12 +135,12 @@ def _custom(header: str | None) -> dict[str, str]:
 def _described(row: ObjectRow) -> dict[str, Any]:
     http = json.loads(row.http_metadata)
     if "cacheExpiry" in http:
-        http["cacheExpiry"] = _iso(int(http["cacheExpiry"]))
+        http["cacheExpiry"] = iso_date(int(http["cacheExpiry"]))
     return {
         "key": row.key,
         "etag": row.etag,
         "size": row.size,
-        "last_modified": _iso(row.uploaded),
+        "last_modified": iso_date(row.uploaded),
         "http_metadata": http,
         "custom_metadata": json.loads(row.custom_metadata),
     }
@@ -161,8 +160,3 @@ def _headers(row: ObjectRow) -> dict[str, str]:
         "etag": row.etag,
         "last-modified": http_date(row.uploaded),
     }
-
-
-def _iso(milliseconds: int) -> str:
-    moment = EPOCH + dt.timedelta(milliseconds=milliseconds)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -10,11 +10,10 @@ from typing import Any
 
 from pyflare.interop.buffers import ArrayBuffer
 from pyflare.interop.containers import JsArray, JsMap, JsSet
-from pyflare.interop.dates import JsDate
+from pyflare.interop.dates import EPOCH, JsDate
 from pyflare.interop.errors import JsException, dom_exception
 from pyflare.interop.proxy import JsObject, jsnull
 
-EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 MAX_HOLES = 1_000_000  # a sparse array that claims to be longer is refused
 
 

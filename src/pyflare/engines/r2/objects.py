@@ -139,5 +139,12 @@ def http_headers(stored: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def http_date(milliseconds: int) -> str:
-    moment = EPOCH + dt.timedelta(milliseconds=milliseconds)
-    return moment.strftime("%a, %d %b %Y %H:%M:%S GMT")
+    return _moment(milliseconds).strftime("%a, %d %b %Y %H:%M:%S GMT")
+
+
+def iso_date(milliseconds: int) -> str:
+    return _moment(milliseconds).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _moment(milliseconds: int) -> dt.datetime:
+    return EPOCH + dt.timedelta(milliseconds=milliseconds)

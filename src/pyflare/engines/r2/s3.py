@@ -16,6 +16,7 @@ from pyflare.engines.r2.conditional import Conditional, from_headers
 from pyflare.engines.r2.config import MAX_DELETED_KEYS, MAX_LIST_OBJECTS
 from pyflare.engines.r2.faults import R2Fault, no_such_key, precondition_failed
 from pyflare.engines.r2.http import Asgi, Call, ClientGone, Reply, app_of
+from pyflare.engines.r2.objects import iso_date
 from pyflare.engines.r2.options import metadata_of_headers
 from pyflare.engines.r2.payload import content, length_of
 from pyflare.engines.r2.ranges import Range
@@ -161,7 +162,7 @@ class Endpoint:
         part = await bucket.put_part_stream(key, upload_id, number, got.body, got.length)
         return xml.reply(
             "CopyPartResult",
-            xml.fields((("LastModified", xml.time(int(self._room.now() * 1000))), ("ETag", f'"{part.md5}"'))),
+            xml.fields((("LastModified", iso_date(int(self._room.now() * 1000))), ("ETag", f'"{part.md5}"'))),
         )
 
     def _source(self, call: Call) -> tuple[Bucket, str]:
@@ -190,7 +191,7 @@ class Endpoint:
         )
         row = await bucket.put_stream(key, got.body, got.length, options)
         return xml.reply(
-            "CopyObjectResult", xml.fields((("LastModified", xml.time(row.uploaded)), ("ETag", f'"{row.etag}"')))
+            "CopyObjectResult", xml.fields((("LastModified", iso_date(row.uploaded)), ("ETag", f'"{row.etag}"')))
         )
 
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from urllib.parse import quote
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
 from pyflare.engines.r2.faults import R2Fault
 from pyflare.engines.r2.http import Reply
+from pyflare.engines.r2.objects import iso_date
 from pyflare.engines.r2.store import ObjectRow
 
 NAMESPACE = 'xmlns="http://s3.amazonaws.com/doc/2006-03-01/"'
 DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>'
-EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-
-Fields = Sequence[tuple[str, object]]
 
 
 def reply(root: str, content: str, status: int = 200) -> Reply:
@@ -46,11 +43,6 @@ def _text(text: str) -> str:
     return escape(text, {'"': "&quot;", "'": "&apos;"})
 
 
-def time(milliseconds: int) -> str:
-    moment = EPOCH + dt.timedelta(milliseconds=milliseconds)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
 def contents(row: ObjectRow, encode: Callable[[str], str]) -> str:
     """One object of a listing."""
     return element(
@@ -58,7 +50,7 @@ def contents(row: ObjectRow, encode: Callable[[str], str]) -> str:
         (
             ("Key", encode(row.key)),
             ("Size", row.size),
-            ("LastModified", time(row.uploaded)),
+            ("LastModified", iso_date(row.uploaded)),
             ("ETag", f'"{row.etag}"'),
             ("StorageClass", "STANDARD"),
         ),
