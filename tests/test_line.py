@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from pyflare.line import Line, receive_descriptors, send_descriptors
+from pyflare.line import Line, pass_on, receive_descriptors
 
 
 @pytest.fixture
@@ -63,12 +63,12 @@ def test_the_end_of_the_other_side_is_told(ends: tuple[Line, Line]) -> None:
 def test_connections_are_passed_on_until_the_end() -> None:
     here, there = socket.socketpair()
     pipes = [os.pipe() for _ in range(3)]
-    send_descriptors(here, [reading for reading, _ in pipes])
+    for reading, _ in pipes:
+        pass_on(here, reading)
     here.close()
-    received = receive_descriptors(there)
-    assert received is not None
+    received = [fd for _ in pipes for fd in receive_descriptors(there) or ()]
     assert len(received) == 3
     assert receive_descriptors(there) is None
-    for fd in (*received, *(fd for pair in pipes for fd in pair)):
+    for fd in (*received, *(writing for _, writing in pipes)):
         os.close(fd)
     there.close()

@@ -6,6 +6,7 @@ A message is a JSON object on a line of its own. `fds` counts the descriptors th
 from __future__ import annotations
 
 import json
+import os
 import socket
 from collections.abc import Sequence
 from typing import Any
@@ -83,10 +84,12 @@ class Line:
             del self._fds[:count]
 
 
-def send_descriptors(sock: socket.socket, fds: Sequence[int]) -> None:
-    """Pass connections on; the caller closes its copies."""
-    for at in range(0, len(fds), MAX_FDS):
-        socket.send_fds(sock, [b"."], fds[at : at + MAX_FDS])
+def pass_on(sock: socket.socket, fd: int) -> None:
+    """Send a connection to the process at the other end, and forget it here."""
+    try:
+        socket.send_fds(sock, [b"."], [fd])
+    finally:
+        os.close(fd)
 
 
 def receive_descriptors(sock: socket.socket) -> list[int] | None:

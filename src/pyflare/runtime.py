@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import os
 import signal
 import socket
@@ -32,7 +33,7 @@ from pyflare.clock import SystemClock, use_utc
 from pyflare.config.load import Loaded, faults_of, load_workers, read_workers, state_folder
 from pyflare.config.options import DevOptions
 from pyflare.errors import ConfigError
-from pyflare.line import Line, Message, receive_descriptors
+from pyflare.line import Line, Message, pass_on, receive_descriptors
 from pyflare.log import Log, take_terminal
 from pyflare.warm import packages_since, warm
 
@@ -227,13 +228,11 @@ class Runtime:
         loop.add_reader(line.fileno(), more)
 
     async def _leave(self, serving: Serving, seconds: float, fds: list[int]) -> None:
-        from pyflare.front.serving import pass_on  # noqa: PLC0415  (imported by now)
-
         if not fds:
             await serving.close(seconds)
             return
         with socket.socket(fileno=fds[0]) as line:
-            await serving.close(seconds, pass_on(line))
+            await serving.close(seconds, functools.partial(pass_on, line))
 
     def _receive(self, inbox: asyncio.Queue[tuple[Message, list[int]]]) -> None:
         for arrived in self._line.receive():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import os
 import socket
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -125,15 +124,3 @@ def broken_text(raised: BaseException) -> str:
     if isinstance(raised, PyflareError):
         return str(raised)
     return traces.render(raised)
-
-
-def pass_on(line: socket.socket) -> Callable[[int], None]:
-    """Sends descriptors to the process at the other end of `line`, and forgets them here."""
-
-    def take(fd: int) -> None:
-        try:
-            socket.send_fds(line, [b"."], [fd])
-        finally:
-            os.close(fd)
-
-    return take
