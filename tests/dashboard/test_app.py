@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from pyflare.dashboard.app import PAGE, PREFIX
+from pyflare.dashboard import EXPLORER
+from pyflare.dashboard.app import PAGE
 from tests.dashboard.world import Explorer, explore
 
 QUEUE = "/accounts/any/queues/pulled"
 
 
-@pytest.mark.parametrize("path", [PREFIX, f"{PREFIX}/"])
+@pytest.mark.parametrize("path", [EXPLORER, f"{EXPLORER}/"])
 def test_the_page_is_at_the_prefix(tmp_path: Path, path: str) -> None:
     async def visit(explorer: Explorer) -> None:
         page = await explorer.ask("GET", path)
@@ -24,7 +25,7 @@ def test_the_page_is_at_the_prefix(tmp_path: Path, path: str) -> None:
 
 def test_the_page_asks_nobody_else(tmp_path: Path) -> None:
     async def visit(explorer: Explorer) -> None:
-        page = (await explorer.ask("GET", PREFIX)).body.decode()
+        page = (await explorer.ask("GET", EXPLORER)).body.decode()
         assert "http://" not in page and "https://" not in page
 
     explore(tmp_path, visit)
@@ -38,7 +39,7 @@ def test_every_file_that_the_page_names_is_there(tmp_path: Path) -> None:
         while wanted:
             name = wanted.pop()
             seen.add(name)
-            file = await explorer.ask("GET", f"{PREFIX}/{name}")
+            file = await explorer.ask("GET", f"{EXPLORER}/{name}")
             assert file.status == 200, name
             assert file.headers["cache-control"] == "no-cache"
             wanted += {found for found in names.findall(file.body.decode()) if found not in seen}

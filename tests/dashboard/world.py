@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from pyflare.dashboard import app
+from pyflare.dashboard import EXPLORER, OBJECTS, app
 from pyflare.testing import Harness
 
 CONFIG = {
@@ -106,13 +106,13 @@ class Explorer:
     def __init__(self, harness: Harness) -> None:
         self.harness = harness
         self._apps = {
-            app.PREFIX: app.explorer(harness.server),
-            "/cdn-cgi/local/durable-objects": app.objects(harness.server),
+            EXPLORER: app.explorer(harness.server),
+            OBJECTS: app.objects(harness.server),
         }
 
     async def api(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
         """A path of the REST API."""
-        return await self.ask(method, f"{app.PREFIX}/api{path}", body, **headers)
+        return await self.ask(method, f"{EXPLORER}/api{path}", body, **headers)
 
     async def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
         """`body`: bytes as they are, anything else as JSON. Names of headers have _ for -."""

@@ -11,3 +11,6 @@
 `/cdn-cgi/explorer` is the same. Starlette is imported with the first request; `panels` does without it. Host and Origin
 of every request were checked by `front.control`.
 """
+
+EXPLORER, EXPLORER_ALIAS = "/cdn-cgi/local/explorer", "/cdn-cgi/explorer"
+OBJECTS = "/cdn-cgi/local/durable-objects"

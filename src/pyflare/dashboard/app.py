@@ -22,7 +22,6 @@ from pyflare.dashboard.answers import FAILED, Json, Refused, failure, not_served
 from pyflare.dashboard.source import Source
 from pyflare.interop.errors import JsException
 
-PREFIX, ALIAS = "/cdn-cgi/local/explorer", "/cdn-cgi/explorer"
 PAGE = Path(__file__).parent / "static"
 
 METHODS = "GET, POST, PUT, PATCH, DELETE, OPTIONS"

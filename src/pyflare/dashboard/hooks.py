@@ -26,7 +26,6 @@ from pyflare.errors import EngineError
 if TYPE_CHECKING:
     from pyflare.engines.durable_objects.engine import DurableObjects
 
-PREFIX = "/cdn-cgi/local/durable-objects"
 ONE = "/{class}/{object:path}"
 BUSY = 409
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pyflare.config.options import DevOptions
+from pyflare.dashboard import EXPLORER, EXPLORER_ALIAS, OBJECTS
 from pyflare.front.asgi import AsgiApp
 from pyflare.front.control import Control
 from pyflare.front.inbound_email import InboundEmail
@@ -44,6 +45,6 @@ def _mount_dashboard(control: Control, server: Server) -> None:
 
         return app.objects(server)
 
-    for prefix in ("/cdn-cgi/local/explorer", "/cdn-cgi/explorer"):
+    for prefix in (EXPLORER, EXPLORER_ALIAS):
         control.mount(prefix, explorer, quiet=True)
-    control.mount("/cdn-cgi/local/durable-objects", objects)
+    control.mount(OBJECTS, objects)
