@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 import pytest
 
-from pyflare.config.compat import enabled, flags, is_date, names, python_names
+from pyflare.config.compat import enabled, flags, is_date, names
 from pyflare.config.model import Compat
 
 pytestmark = pytest.mark.cloudflare("workerd: src/workerd/io/compatibility-date.capnp")
@@ -73,8 +73,7 @@ def test_what_is_given_wins_over_the_date(date: str, given: Collection[str], fla
 
 
 def test_python_flags_are_listed() -> None:
-    assert {"python_workers", "python_no_global_handlers", "enable_python_external_sdk"} <= set(python_names())
-    assert "queues_json_messages" not in python_names()
+    assert {"python_workers", "python_no_global_handlers", "enable_python_external_sdk"} <= set(flags())
 
 
 def test_names_hold_those_that_disable_too() -> None:

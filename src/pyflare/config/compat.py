@@ -39,12 +39,6 @@ def names() -> frozenset[str]:
     return frozenset(name for flag in flags().values() for name in (flag.name, flag.disable) if name)
 
 
-@cache
-def python_names() -> Sequence[str]:
-    """The flags that concern Python alone."""
-    return tuple(name for name in flags() if "python" in name)
-
-
 def enabled(date: str, given: Collection[str], name: str) -> bool:
     """Whether the flag `name` is on at `date` (YYYY-MM-DD) when the worker names the flags `given`.
 

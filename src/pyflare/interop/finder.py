@@ -49,10 +49,3 @@ def install() -> None:
     """Put the finder in, once."""
     if not any(isinstance(finder, Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, Finder())
-
-
-def uninstall() -> None:
-    """Take the finder and its faces out again."""
-    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, Finder)]
-    for name in FACES:
-        sys.modules.pop(name, None)

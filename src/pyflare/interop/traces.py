@@ -82,12 +82,6 @@ def _passed_user_code(trace: TracebackType | None) -> bool:
     return any(not is_inner(frame.f_code.co_filename) for frame, _ in traceback.walk_tb(trace))
 
 
-def last_frame(raised: BaseException) -> tuple[str, int] | None:
-    """File and line where the exception was raised."""
-    frames = traceback.extract_tb(raised.__traceback__)
-    return (frames[-1].filename, frames[-1].lineno or 0) if frames else None
-
-
 def user_line() -> str:
     """`entry.py:12: `, the line of the worker's code that runs now; empty when none does."""
     frame: FrameType | None = sys._getframe(1)

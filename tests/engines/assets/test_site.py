@@ -252,7 +252,7 @@ def test_without_a_worker_assets_answer_everything(bench: Bench) -> None:
 
 def test_a_worker_without_assets_is_left_alone(bench: Bench) -> None:
     room = bench.open(Assets, {})
-    assert (room.serves("w"), ask(room, "/")) == (False, None)
+    assert ask(room, "/") is None
 
 
 # --- the binding ------------------------------------------------------------------------------------------------------

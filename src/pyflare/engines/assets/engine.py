@@ -30,10 +30,6 @@ class Assets(Engine):
             for fault in site.folder.check():
                 ctx.log.warn(fault)
 
-    def serves(self, worker: str) -> bool:
-        """Whether the worker has assets: without, `route` need not be asked."""
-        return worker in self._sites
-
     async def route(self, worker: str, request: Request) -> Response | None:
         """The answer to a request from outside; None: it goes to the worker. The request stays untouched."""
         site = self._sites.get(worker)

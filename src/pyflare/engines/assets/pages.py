@@ -11,9 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-HtmlHandling = Literal["auto-trailing-slash", "force-trailing-slash", "drop-trailing-slash", "none"]
-NotFoundHandling = Literal["none", "single-page-application", "404-page"]
-
 HTML_HANDLING: Sequence[str] = ("auto-trailing-slash", "force-trailing-slash", "drop-trailing-slash", "none")
 NOT_FOUND_HANDLING: Sequence[str] = ("none", "single-page-application", "404-page")
 

@@ -42,7 +42,6 @@ class Signed:
     signature: str
     date: str  # 20260102T030405Z
     payload: str  # hash of the body, or one of the words that stand for it
-    presigned: bool
 
 
 def verify(call: Call, credentials: Credentials, now: float) -> Signed:
@@ -123,7 +122,7 @@ def _in_header(call: Call, now: float) -> Signed:
         raise _argument("x-amz-content-sha256 is missing")
     access_key, scope = _credential(fields["Credential"])
     signed_headers = fields["SignedHeaders"].split(";")
-    return Signed(access_key, scope, signed_headers, fields["Signature"], date, payload, False)
+    return Signed(access_key, scope, signed_headers, fields["Signature"], date, payload)
 
 
 def _presigned(call: Call, now: float) -> Signed:
@@ -142,7 +141,7 @@ def _presigned(call: Call, now: float) -> Signed:
         raise R2Fault(403, 10018, "ExpiredRequest", "Request has expired")
     access_key, scope = _credential(field("Credential"))
     payload = call.header("x-amz-content-sha256") or UNSIGNED
-    return Signed(access_key, scope, field("SignedHeaders").split(";"), field("Signature"), date, payload, True)
+    return Signed(access_key, scope, field("SignedHeaders").split(";"), field("Signature"), date, payload)
 
 
 def _credential(text: str) -> tuple[str, str]:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pyflare.engines.workflows.engine import Workflows
 
 LATEST = "latest"
-DANGEROUS = ("terminate", "restart", "delete")
 DANGERS = ("terminate", "restart", "delete")
 
 

@@ -29,7 +29,7 @@ class Receiver(Protocol):
 class Channel:
     """One end. `attachment` is what `serializeAttachment` left, in V8's format."""
 
-    __slots__ = ("_gone", "_waiting", "attachment", "close_received", "close_sent", "dropped", "peer", "receiver")
+    __slots__ = ("_waiting", "attachment", "close_received", "close_sent", "dropped", "peer", "receiver")
 
     def __init__(self) -> None:
         self.peer: Channel = self
@@ -37,7 +37,6 @@ class Channel:
         self.attachment: bytes | None = None
         self.close_sent = self.close_received = self.dropped = False
         self._waiting: deque[tuple[Any, ...]] = deque()
-        self._gone: list[Callable[[], None]] = []
 
     @staticmethod
     def pair() -> tuple[Channel, Channel]:
@@ -56,13 +55,6 @@ class Channel:
         while self._waiting and self.receiver is receiver:
             self._hand_over(receiver, self._waiting.popleft())
 
-    def when_over(self, call: Callable[[], None]) -> None:
-        """`call()` once, when the connection is over; at once if it is."""
-        if self.over:
-            call()
-        else:
-            self._gone.append(call)
-
     def send(self, data: str | bytes) -> None:
         """Nothing is sent after `close`."""
         if not self.close_sent and not self.dropped:
@@ -74,7 +66,6 @@ class Channel:
             return
         self.close_sent = True
         _leave(lambda: self.peer._arrive(("close", code, reason, True)))
-        self._check()
 
     def drop(self) -> None:
         """This end is gone without a word: the other one sees 1006."""
@@ -82,7 +73,6 @@ class Channel:
             return
         self.dropped = True
         self.peer._arrive(("close", ABNORMAL, ABNORMAL_REASON, False))
-        self._check()
 
     def fail(self, error: BaseException) -> None:
         """The connection broke on the side of this end; the other one sees the error."""
@@ -107,13 +97,6 @@ class Channel:
             if not args[2]:
                 self.dropped = True
             receiver.on_close(*args)
-            self._check()
-
-    def _check(self) -> None:
-        if self.over:
-            gone, self._gone = self._gone, []
-            for call in gone:
-                call()
 
 
 def _leave(action: Callable[[], None]) -> None:

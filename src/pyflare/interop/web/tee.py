@@ -16,7 +16,6 @@ class Branches:
         self._origin = origin
         self._reading: JsPromise | None = None
         self._open: list[Controller] = []
-        self._cancelled: JsPromise = JsPromise.make()
 
     def start(self, controller: Controller) -> None:
         self._open.append(controller)
