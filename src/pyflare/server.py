@@ -170,7 +170,7 @@ class Server:
         """Run the primary worker's cron handler: (outcome, no retry, what it raised)."""
         moment = int(self.clock.now() * 1000) if time_ms is None else time_ms
         outcome: tuple[str, bool, BaseException | None]
-        outcome = await self.engines["cron"].scheduled(self.primary.name, cron, moment)
+        outcome = await self.room("cron").scheduled(self.primary.name, cron, moment)
         return outcome
 
     def has_handler(self, name: str) -> bool:

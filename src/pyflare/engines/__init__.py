@@ -1,6 +1,6 @@
 """The rooms. A new one is a folder here and one line in `ENGINES`: its name and the wrangler keys that wake it.
 
-A room whose keys no configuration has is not imported. `ALWAYS` are awake without a key.
+A room whose keys no configuration has is not imported until it is asked for.
 """
 
 from __future__ import annotations
@@ -53,8 +53,6 @@ ENGINES: dict[str, tuple[str, ...]] = {
     "workflows": ("workflows",),
 }
 
-ALWAYS = ("cron",)
-
 
 def load(name: str) -> Any:
     """The engine class of a room."""
@@ -64,7 +62,7 @@ def load(name: str) -> Any:
 def awake(sections: Iterable[str]) -> list[str]:
     """The rooms that these keys of the configurations need, in the order of the table."""
     present = set(sections)
-    return [name for name, keys in ENGINES.items() if name in ALWAYS or present.intersection(keys)]
+    return [name for name, keys in ENGINES.items() if present.intersection(keys)]
 
 
 def examine(config: WorkerConfig, diagnostics: Diagnostics) -> None:
