@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,10 +14,22 @@ from pyflare.storage.lock import Holder, StateLock, is_locked, read_holder
 
 def test_a_second_one_is_told_who_holds_the_folder(tmp_path: Path) -> None:
     lock = StateLock.take(tmp_path)
-    lock.announce(Holder(123, 8787, "http://localhost:8787", "token"))
-    with pytest.raises(StateInUse, match="in use by pid 123 on port 8787; stop it or give --persist-to"):
+    lock.announce(Holder(os.getpid(), 8787, "http://localhost:8787", "token"))
+    said = f"in use by pid {os.getpid()} on port 8787; stop it or give --persist-to"
+    with pytest.raises(StateInUse, match=said):
         StateLock.take(tmp_path)
     lock.release()
+
+
+def test_what_a_killed_server_has_left_running_is_waited_for(tmp_path: Path) -> None:
+    killed = subprocess.Popen([sys.executable, "-c", ""])
+    killed.wait()
+    lock = StateLock.take(tmp_path)
+    lock.announce(Holder(killed.pid))
+    ending = threading.Timer(0.1, os.close, [lock.fd])
+    ending.start()
+    StateLock.take(tmp_path).release()
+    ending.join()
 
 
 def test_a_released_folder_is_free_and_nobody_is_announced(tmp_path: Path) -> None:

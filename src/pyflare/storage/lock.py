@@ -7,10 +7,14 @@ import contextlib
 import fcntl
 import json
 import os
+import select
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pyflare.errors import ConfigError, StateInUse
+
+ORPHAN_SECONDS = 3.0  # how long a runtime whose supervisor was killed may take to close the state
+ORPHAN_PAUSE_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
@@ -31,16 +35,15 @@ class StateLock:
 
     @classmethod
     def take(cls, state: Path) -> StateLock:
-        """Lock the state folder `…/v3`; raises `StateInUse` with who has it, `ConfigError` where none can be made."""
+        """Lock the state folder `…/v3`; raises `StateInUse` with who has it, `ConfigError` where none can be made.
+        What a killed server has left running is waited for: it is about to end."""
         folder = state / "pyflare"
         try:
             folder.mkdir(parents=True, exist_ok=True)
             fd = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as raised:
             raise ConfigError(f"Cannot keep state in {state}: {raised.strerror}; give another --persist-to") from None
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _lock(fd, state):
             os.close(fd)
             holder = read_holder(state)
             pid, port = (holder.pid, holder.port) if holder else (None, None)
@@ -58,6 +61,33 @@ class StateLock:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.folder / "server.json")
         os.close(self.fd)
+
+
+def _lock(fd: int, state: Path) -> bool:
+    """Whether the lock could be had."""
+    for left in range(round(ORPHAN_SECONDS / ORPHAN_PAUSE_SECONDS), -1, -1):
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if not left or not _is_gone(read_holder(state)):
+                return False
+            select.select((), (), (), ORPHAN_PAUSE_SECONDS)
+        else:
+            return True
+    return False
+
+
+def _is_gone(holder: Holder | None) -> bool:
+    """Whether the process that announced itself has ended."""
+    if holder is None:
+        return False
+    try:
+        os.kill(holder.pid, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def read_holder(state: Path) -> Holder | None:
