@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import pytest
 from click.testing import CliRunner, Result
 
-from pyflare.cli import d1, kv, main, r2
+from pyflare.cli import d1_target, kv, main, r2
 from tests.support.dev import Dev, project
 
 SOURCE = """
@@ -45,7 +45,7 @@ def closed_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(kv, "open_namespace", refuse)
     monkeypatch.setattr(r2, "ObjectStore", refuse)
-    monkeypatch.setattr(d1, "D1Store", refuse)
+    monkeypatch.setattr(d1_target, "D1Store", refuse)
 
 
 def notes(dev: Dev, *args: str) -> Result:

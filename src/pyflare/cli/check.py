@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from pyflare import engines
-from pyflare.cli.common import PATH, config_options
+from pyflare.cli.common import PATH, config_options, options_of
 from pyflare.cli.report import show_warnings
 from pyflare.config.find import shown
 from pyflare.config.load import Loaded, check_loaded, read_workers
@@ -23,13 +23,7 @@ def check(**given: Any) -> None:
 
     Warnings do not fail; faults exit with 1. Handlers that pyflare serves and Cloudflare does not find are faults.
     """
-    options = DevOptions(
-        configs=given["config"],
-        script=given["script"],
-        env=given["env"],
-        env_files=given["env_file"],
-        cwd=given["cwd"],
-    )
+    options = options_of(given)
     loaded = read_workers(options, os.environ, strict=True)
     for one in loaded:
         engines.examine(one.config, one.diagnostics)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+
+from pyflare.config.options import DevOptions
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -32,6 +34,18 @@ def persist_option(command: _Command) -> _Command:
     text = "Folder of the local data (default: .wrangler/state beside the configuration)."
     click.option("--persist-to", type=PATH, help=text)(command)
     return command
+
+
+def options_of(given: Mapping[str, Any]) -> DevOptions:
+    """What the flags of `config_options` and, where a command has it, `persist_option` say."""
+    return DevOptions(
+        configs=given["config"],
+        script=given.get("script"),
+        env=given["env"],
+        env_files=given["env_file"],
+        cwd=given["cwd"],
+        persist_to=given.get("persist_to"),
+    )
 
 
 def pairs(values: Sequence[str], flag: str) -> dict[str, str]:

@@ -6,51 +6,30 @@ A `pyflare dev` that serves the database is asked, else its file is opened. An e
 from __future__ import annotations
 
 import gc
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from pyflare.cli.common import PATH, config_options
-from pyflare.cli.local_api import LocalApi
+from pyflare.cli.d1_target import Target, place_options
+from pyflare.cli.question import confirmed
 from pyflare.cli.results import as_json, as_rows
-from pyflare.cli.served import ServedDatabase
 from pyflare.cli.table import table
 from pyflare.clock import SystemClock
-from pyflare.config.diagnostics import Diagnostics
-from pyflare.config.find import shown
-from pyflare.config.load import read_workers, state_folder
-from pyflare.config.model import WorkerConfig
-from pyflare.config.options import DevOptions
-from pyflare.engines.d1.config import D1Binding, parse
 from pyflare.engines.d1.dump import dump
 from pyflare.engines.d1.migrations import Database, Migrations
-from pyflare.engines.d1.script import Outcome, run_script
-from pyflare.engines.d1.store import D1Fault, D1Store, path_of
+from pyflare.engines.d1.script import Outcome
 from pyflare.errors import ConfigError, EngineError
-from pyflare.storage.layout import Layout
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 SQLITE_FILE = b"SQLite format 3"
 LONG_TEXT = 1_000_000  # characters, from which on a bar shows how far a script is
 SHOWN_SQL = 48  # characters of a statement above its rows
 
-NOT_BOTH = "Error: can't use --local and --remote at the same time"
-NO_REMOTE = "pyflare works on local databases only; for the one on Cloudflare use the same command of wrangler."
-NO_PERSIST_TO = (
-    "Cannot use --persist-to without --local. The --persist-to flag specifies a local persistence directory, which "
-    "requires the --local flag. Remove --persist-to or add --local."
-)
-NO_PREVIEW = (
-    "Cannot use --preview without --remote. The --preview flag targets a preview D1 database, which requires the "
-    "--remote flag. Remove --preview or add --remote."
-)
 NO_SQL = (
     'Missing required option --command or --file. Provide a SQL command inline with --command="<SQL>", or a path to a '
     "SQL file with --file=<path>."
@@ -66,89 +45,6 @@ QUESTION = (
 )
 
 
-class Target:
-    """The database that a command works on."""
-
-    def __init__(self, name: str, given: dict[str, Any]) -> None:
-        _check_place(given)
-        self._options = DevOptions(
-            configs=given["config"],
-            env=given["env"],
-            env_files=given["env_file"],
-            cwd=given["cwd"],
-            persist_to=given.get("persist_to"),
-        )
-        self.name = name
-        self.config, self.binding = self._find(name)
-
-    def _find(self, name: str) -> tuple[WorkerConfig, D1Binding]:
-        loaded = read_workers(self._options, os.environ)
-        for one in loaded:
-            diagnostics = Diagnostics(one.config.path)
-            found = parse(one.config, diagnostics).find(name)
-            diagnostics.check()
-            if found is not None:
-                return one.config, found
-        path = loaded[0].config.path
-        file = path.name if path else "configuration"
-        raise ConfigError(f"Couldn't find a D1 DB with the name or binding '{name}' in your {file} file.")
-
-    @property
-    def layout(self) -> Layout:
-        return Layout(state_folder(self._options, self.config))
-
-    @property
-    def folder(self) -> str:
-        """Where the databases lie, as a person standing here writes it."""
-        path = shown(self.layout.root / "d1", self._options.cwd)
-        return str(path) if path.is_absolute() or path.parts[0] == ".." else f"./{path}"
-
-    @contextmanager
-    def open(self) -> Iterator[D1Store]:
-        """The database; what it refuses is an error of the command."""
-        store = D1Store(path_of(self.layout, self.binding.database))
-        try:
-            yield store
-        except D1Fault as fault:
-            raise EngineError(fault.message) from None
-        finally:
-            store.close()
-
-    @contextmanager
-    def database(self, progress: Callable[[int], None] | None = None) -> Iterator[Database]:
-        """The same as something that runs texts, in the server that holds it if there is one."""
-        served = ServedDatabase.of(LocalApi.of(self.layout.root), self.binding.database)
-        if served is not None:
-            yield served
-            return
-        with self.open() as store:
-            yield _File(store, progress)
-
-    def announce(self, doing: str) -> None:
-        click.echo(f"🌀 {doing} local database {self.name} ({self.binding.database}) from {self.folder}:")
-        what = "export" if doing == "Exporting" else "execute on"
-        click.echo(f"🌀 To {what} your remote database, add a --remote flag to your wrangler command.")
-
-    def migrations(self) -> Migrations:
-        return Migrations.of(self.binding, self.config.root)
-
-    def relative(self, path: Path) -> Path:
-        return self._options.cwd / path
-
-
-class _File:
-    """A database whose file this process has opened."""
-
-    def __init__(self, store: D1Store, progress: Callable[[int], None] | None) -> None:
-        self._store, self._progress = store, progress
-
-    def run(self, text: str) -> list[Outcome]:
-        try:
-            return run_script(self._store, text, self._progress)
-        except D1Fault as fault:
-            raise EngineError(fault.message) from None
-
-
 @click.group()
 def d1() -> None:
     """Work on local D1 databases."""
@@ -157,29 +53,6 @@ def d1() -> None:
 @d1.group()
 def migrations() -> None:
     """Make, list and apply migrations."""
-
-
-def _place_options(command: _Command) -> _Command:
-    """Flags that say which database is meant."""
-    for option in (
-        click.option("--local", is_flag=True, help="The local database (always so in pyflare)."),
-        click.option("--remote", is_flag=True, help="Refused: use wrangler."),
-        click.option("--preview", is_flag=True, hidden=True),
-        click.option("--persist-to", type=PATH, help="Folder of the local data; needs --local."),
-    ):
-        option(command)
-    return config_options(command)
-
-
-def _check_place(given: dict[str, Any]) -> None:
-    if given.get("local") and given.get("remote"):
-        raise ConfigError(NOT_BOTH)
-    if given.get("remote"):
-        raise ConfigError(NO_REMOTE)
-    if given.get("preview"):
-        raise ConfigError(NO_PREVIEW)
-    if given.get("persist_to") and not given.get("local"):
-        raise ConfigError(NO_PERSIST_TO)
 
 
 # --- execute ------------------------------------------------------------------------------------------------------
@@ -191,7 +64,7 @@ def _check_place(given: dict[str, Any]) -> None:
 @click.option("--file", type=PATH, help="An .sql file to run.")
 @click.option("-y", "--yes", is_flag=True, help='Answer "yes" to any question.')
 @click.option("--json", "json_output", is_flag=True, help="Print JSON only.")
-@_place_options
+@place_options
 def execute(database: str, sql: str | None, file: Path | None, json_output: bool, **given: Any) -> None:
     """Run SQL on a database."""
     try:
@@ -279,7 +152,7 @@ def create(database: str, message: str, **given: Any) -> None:
     place = target.migrations()
     name = place.next_name(message)
     if not place.folder.is_dir():
-        if not _confirmed(f"{_no_folder(target)}\nOk to create {place.folder}?"):
+        if not confirmed(f"{_no_folder(target)}\nOk to create {place.folder}?"):
             raise ConfigError(f"No migrations present at {place.folder}.")
         place.folder.mkdir(parents=True)
     number = name.partition("_")[0]
@@ -292,7 +165,7 @@ def create(database: str, message: str, **given: Any) -> None:
 
 @migrations.command("list")
 @click.argument("database")
-@_place_options
+@place_options
 def list_(database: str, **given: Any) -> None:
     """Show the migrations that are not applied."""
     target = Target(database, given)
@@ -308,7 +181,7 @@ def list_(database: str, **given: Any) -> None:
 
 @migrations.command()
 @click.argument("database")
-@_place_options
+@place_options
 def apply(database: str, **given: Any) -> None:
     """Apply the migrations that are not applied yet, in order. One that fails leaves nothing and ends the command."""
     target = Target(database, given)
@@ -320,7 +193,7 @@ def apply(database: str, **given: Any) -> None:
             return
         click.echo("Migrations to be applied:")
         click.echo(table([{"name": name} for name in names]))
-        if _confirmed(QUESTION.format(len(names))):
+        if confirmed(QUESTION.format(len(names))):
             _apply(target, place, served, names)
 
 
@@ -359,15 +232,6 @@ def _no_folder(target: Target) -> str:
     return f"No migrations folder found. Set `migrations_dir` in your {file} file to choose a different path."
 
 
-def _confirmed(question: str) -> bool:
-    """What a person says; anything else says yes."""
-    if os.environ.get("CI") or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        click.echo(f"? {question}")
-        click.echo("🤖 Using fallback value in non-interactive context: yes")
-        return True
-    return click.confirm(question, default=True)
-
-
 # --- export -------------------------------------------------------------------------------------------------------
 
 
@@ -378,7 +242,7 @@ def _confirmed(question: str) -> bool:
 @click.option("--no-schema", is_flag=True, help="Rows only.")
 @click.option("--no-data", is_flag=True, help="Tables only.")
 @click.option("-y", "--skip-confirmation", is_flag=True, hidden=True)
-@_place_options
+@place_options
 def export(name: str, output: Path, tables: tuple[str, ...], no_schema: bool, no_data: bool, **given: Any) -> None:
     """Write a database as SQL."""
     if no_schema and no_data:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ import click
 from pyflare.cli.common import PATH
 from pyflare.cli.local_api import LocalApi
 from pyflare.cli.place import Place, announce, place_options, refusals, warn
+from pyflare.cli.question import confirmed
 from pyflare.cli.served import ServedNamespace
 from pyflare.engines.kv.namespace import Namespace
 from pyflare.engines.kv.store import open_namespace
@@ -321,7 +321,7 @@ def bulk_delete(filename: Path, force: bool, **given: Any) -> None:
     target = Target(given)
     announce()
     question = f'Are you sure you want to delete all the keys read from "{filename}" from kv-namespace {target.title}?'
-    if not force and not _confirmed(question):
+    if not force and not confirmed(question):
         click.echo(f'Not deleting keys read from "{filename}".')
         return
     names = target.read_keys(filename)
@@ -329,15 +329,6 @@ def bulk_delete(filename: Path, force: bool, **given: Any) -> None:
         for name in names:
             namespace.remove(name)
     click.echo("Success!")
-
-
-def _confirmed(question: str) -> bool:
-    """What a person says; anything else says yes."""
-    if os.environ.get("CI") or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        click.echo(f"? {question}")
-        click.echo("🤖 Using fallback value in non-interactive context: yes")
-        return True
-    return click.confirm(question, default=True)
 
 
 def _typeof(value: Any) -> str:

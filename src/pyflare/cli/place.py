@@ -9,11 +9,10 @@ from typing import Any, TypeVar
 
 import click
 
-from pyflare.cli.common import PATH, config_options
+from pyflare.cli.common import PATH, config_options, options_of
 from pyflare.clock import SystemClock
 from pyflare.config.load import read_workers, state_folder
 from pyflare.config.model import WorkerConfig
-from pyflare.config.options import DevOptions
 from pyflare.engines.r2.faults import R2Fault
 from pyflare.errors import ConfigError, EngineError
 from pyflare.interop.errors import JsException
@@ -44,13 +43,7 @@ class Place:
             raise ConfigError(NOT_BOTH)
         if given["remote"]:
             raise ConfigError(NO_REMOTE)
-        options = DevOptions(
-            configs=given["config"],
-            env=given["env"],
-            env_files=given["env_file"],
-            cwd=given["cwd"],
-            persist_to=given["persist_to"],
-        )
+        options = options_of(given)
         self.cwd = options.cwd
         self.configs: Sequence[WorkerConfig] = [one.config for one in read_workers(options, os.environ)]
         self.layout = Layout(state_folder(options, self.configs[0]))

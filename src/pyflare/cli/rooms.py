@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from pyflare import engines
+from pyflare.cli.common import options_of
 from pyflare.cli.local_api import LocalApi
 from pyflare.clock import SystemClock
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.find import shown
 from pyflare.config.load import check_loaded, read_workers, state_folder
 from pyflare.config.model import WorkerConfig
-from pyflare.config.options import DevOptions
 from pyflare.engines.base import EngineContext
 from pyflare.errors import ConfigError, EngineError
 from pyflare.log import Log
@@ -27,13 +27,7 @@ class Rooms:
     """The rooms of a project; `given` are the values of `config_options` and `persist_option`."""
 
     def __init__(self, given: dict[str, Any]) -> None:
-        self._options = DevOptions(
-            configs=given["config"],
-            env=given["env"],
-            env_files=given["env_file"],
-            cwd=given["cwd"],
-            persist_to=given["persist_to"],
-        )
+        self._options = options_of(given)
         loaded = read_workers(self._options, os.environ)
         check_loaded(loaded)
         self._configs = [one.config for one in loaded]

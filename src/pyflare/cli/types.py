@@ -10,11 +10,10 @@ from typing import Any
 
 import click
 
-from pyflare.cli.common import PATH, config_options
+from pyflare.cli.common import PATH, config_options, options_of
 from pyflare.config.find import shown
 from pyflare.config.load import check_loaded, read_workers
 from pyflare.config.model import WorkerConfig
-from pyflare.config.options import DevOptions
 from pyflare.errors import ConfigError
 
 FILE = "worker_env.pyi"
@@ -56,7 +55,7 @@ def types(path: Path | None, env_interface: str, check: bool, **given: Any) -> N
     if TYPE_CHECKING:
         from worker_env import Env
     """
-    options = DevOptions(configs=given["config"], env=given["env"], env_files=given["env_file"], cwd=given["cwd"])
+    options = options_of(given)
     loaded = read_workers(options, os.environ)
     check_loaded(loaded)
     config = loaded[0].config

@@ -1,0 +1,138 @@
+"""Which local D1 database a command works on, and how it is reached: through a server that serves it, else its file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from pyflare.cli.common import PATH, config_options, options_of
+from pyflare.cli.local_api import LocalApi
+from pyflare.cli.served import ServedDatabase
+from pyflare.config.diagnostics import Diagnostics
+from pyflare.config.find import shown
+from pyflare.config.load import read_workers, state_folder
+from pyflare.config.model import WorkerConfig
+from pyflare.engines.d1.config import D1Binding, parse
+from pyflare.engines.d1.migrations import Database, Migrations
+from pyflare.engines.d1.script import Outcome, run_script
+from pyflare.engines.d1.store import D1Fault, D1Store, path_of
+from pyflare.errors import ConfigError, EngineError
+from pyflare.storage.layout import Layout
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+NOT_BOTH = "Error: can't use --local and --remote at the same time"
+NO_REMOTE = "pyflare works on local databases only; for the one on Cloudflare use the same command of wrangler."
+NO_PERSIST_TO = (
+    "Cannot use --persist-to without --local. The --persist-to flag specifies a local persistence directory, which "
+    "requires the --local flag. Remove --persist-to or add --local."
+)
+NO_PREVIEW = (
+    "Cannot use --preview without --remote. The --preview flag targets a preview D1 database, which requires the "
+    "--remote flag. Remove --preview or add --remote."
+)
+
+
+def place_options(command: _Command) -> _Command:
+    """Flags that say which database is meant."""
+    for option in (
+        click.option("--local", is_flag=True, help="The local database (always so in pyflare)."),
+        click.option("--remote", is_flag=True, help="Refused: use wrangler."),
+        click.option("--preview", is_flag=True, hidden=True),
+        click.option("--persist-to", type=PATH, help="Folder of the local data; needs --local."),
+    ):
+        option(command)
+    return config_options(command)
+
+
+def _check_place(given: dict[str, Any]) -> None:
+    if given.get("local") and given.get("remote"):
+        raise ConfigError(NOT_BOTH)
+    if given.get("remote"):
+        raise ConfigError(NO_REMOTE)
+    if given.get("preview"):
+        raise ConfigError(NO_PREVIEW)
+    if given.get("persist_to") and not given.get("local"):
+        raise ConfigError(NO_PERSIST_TO)
+
+
+class Target:
+    """The database that a command works on."""
+
+    def __init__(self, name: str, given: dict[str, Any]) -> None:
+        _check_place(given)
+        self._options = options_of(given)
+        self.name = name
+        self.config, self.binding = self._find(name)
+
+    def _find(self, name: str) -> tuple[WorkerConfig, D1Binding]:
+        loaded = read_workers(self._options, os.environ)
+        for one in loaded:
+            diagnostics = Diagnostics(one.config.path)
+            found = parse(one.config, diagnostics).find(name)
+            diagnostics.check()
+            if found is not None:
+                return one.config, found
+        path = loaded[0].config.path
+        file = path.name if path else "configuration"
+        raise ConfigError(f"Couldn't find a D1 DB with the name or binding '{name}' in your {file} file.")
+
+    @property
+    def layout(self) -> Layout:
+        return Layout(state_folder(self._options, self.config))
+
+    @property
+    def folder(self) -> str:
+        """Where the databases lie, as a person standing here writes it."""
+        path = shown(self.layout.root / "d1", self._options.cwd)
+        return str(path) if path.is_absolute() or path.parts[0] == ".." else f"./{path}"
+
+    @contextmanager
+    def open(self) -> Iterator[D1Store]:
+        """The database; what it refuses is an error of the command."""
+        store = D1Store(path_of(self.layout, self.binding.database))
+        try:
+            yield store
+        except D1Fault as fault:
+            raise EngineError(fault.message) from None
+        finally:
+            store.close()
+
+    @contextmanager
+    def database(self, progress: Callable[[int], None] | None = None) -> Iterator[Database]:
+        """The same as something that runs texts, in the server that holds it if there is one."""
+        served = ServedDatabase.of(LocalApi.of(self.layout.root), self.binding.database)
+        if served is not None:
+            yield served
+            return
+        with self.open() as store:
+            yield DatabaseFile(store, progress)
+
+    def announce(self, doing: str) -> None:
+        click.echo(f"🌀 {doing} local database {self.name} ({self.binding.database}) from {self.folder}:")
+        what = "export" if doing == "Exporting" else "execute on"
+        click.echo(f"🌀 To {what} your remote database, add a --remote flag to your wrangler command.")
+
+    def migrations(self) -> Migrations:
+        return Migrations.of(self.binding, self.config.root)
+
+    def relative(self, path: Path) -> Path:
+        return self._options.cwd / path
+
+
+class DatabaseFile:
+    """A database whose file this process has opened."""
+
+    def __init__(self, store: D1Store, progress: Callable[[int], None] | None) -> None:
+        self._store, self._progress = store, progress
+
+    def run(self, text: str) -> list[Outcome]:
+        try:
+            return run_script(self._store, text, self._progress)
+        except D1Fault as fault:
+            raise EngineError(fault.message) from None
