@@ -39,7 +39,7 @@ class Activation:
 
     def enter(self, worker: Worker | None) -> None:
         if worker is not None and not self._lone:
-            self._active = self._faces[id(worker)]
+            self._active = self._faces[id(worker.host or worker)]
             self._active.swap_in()
 
     def leave(self) -> None:

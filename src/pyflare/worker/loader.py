@@ -21,6 +21,7 @@ from pyflare.interop import finder, traces
 from pyflare.interop.modules.pyodide_code import positional_count
 from pyflare.log import Log
 from pyflare.worker.declared import undeclared
+from pyflare.worker.source import import_from_source
 from pyflare.worker.worker import EVENTS, Sdk, Worker
 
 LEGACY = ("on_fetch", "on_scheduled", "on_queue", "on_alarm", "on_trace", "on_pubsub", "on_email", "on_tail", "test")
@@ -61,6 +62,7 @@ def load(worker: Worker, log: Log) -> None:
     main = worker.config.main
     assert main is not None
     finder.install()
+    import_from_source(main.parent)
     workers = importlib.import_module("workers")
     worker.sdk = Sdk(workers, importlib.import_module("workers.rpc"))
     module = _import(main, worker)

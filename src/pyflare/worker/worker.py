@@ -41,6 +41,7 @@ class Worker:
     handlers: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     modules: dict[str, ModuleType] = field(default_factory=dict)  # the worker's own, for activation
     path: list[str] = field(default_factory=list)  # what precedes the process's sys.path
+    host: Worker | None = None  # whose surroundings this one shares, when another worker loaded it
     portal: Any = None  # the `portal.Portal` that its tasks run in
     caches_of: Callable[[], Any] | None = None
     loopback_of: Callable[[], Any] | None = None
