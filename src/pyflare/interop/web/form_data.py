@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from python_multipart.exceptions import FormParserError
@@ -12,10 +12,10 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from pyflare.interop.containers import JsArray, to_text
 from pyflare.interop.convert import unwrap
 from pyflare.interop.errors import type_error
-from pyflare.interop.proxy import JsProxy, is_nullish, jsnull
+from pyflare.interop.proxy import is_nullish, jsnull
 from pyflare.interop.web.blob import Blob, File
 from pyflare.interop.web.bytes import decode_utf8, utf8
-from pyflare.interop.web.iterator import JsIterator, pair_array
+from pyflare.interop.web.pairs import PairList
 from pyflare.interop.web.url import decode_form
 
 Entry = tuple[str, "str | File"]
@@ -35,7 +35,7 @@ NO_NAME = "Content-Disposition header in FormData part is missing a name."
 NO_DISPOSITION = "No Content-Disposition header in FormData part."
 
 
-class FormData(JsProxy):
+class FormData(PairList):
     js_name: ClassVar[str] = "FormData"
 
     def __init__(self, entries: list[Entry] | None = None) -> None:
@@ -45,18 +45,12 @@ class FormData(JsProxy):
     def construct(cls, *_: Any) -> FormData:
         return cls.make()
 
-    def js_properties(self) -> dict[str, Any]:
-        return {}
-
     def entries_list(self) -> list[Entry]:
         """For Python; not to be changed."""
         return self._entries
 
-    def __iter__(self) -> Iterator[JsArray]:
-        return iter([pair_array(name, value) for name, value in self._entries])
-
-    def __contains__(self, name: object) -> bool:
-        return self.has(name)
+    def _listed(self) -> list[Entry]:
+        return self._entries
 
     def get(self, name: Any) -> Any:
         wanted = to_text(name)
@@ -81,19 +75,6 @@ class FormData(JsProxy):
     def delete(self, name: Any) -> None:
         wanted = to_text(name)
         self._entries[:] = [entry for entry in self._entries if entry[0] != wanted]
-
-    def keys(self) -> JsIterator:
-        return JsIterator.make([name for name, _ in self._entries])
-
-    def values(self) -> JsIterator:
-        return JsIterator.make([value for _, value in self._entries])
-
-    def entries(self) -> JsIterator:
-        return JsIterator.make(self)
-
-    def forEach(self, callback: Callable[..., Any], _this: Any = None) -> None:
-        for name, value in list(self._entries):
-            callback(value, name, self)
 
 
 def _entry(name: Any, value: Any, filename: Any) -> Entry:

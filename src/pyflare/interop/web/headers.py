@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from pyflare.interop.containers import JsArray, JsMap, to_text
 from pyflare.interop.convert import JsDoubleProxy
 from pyflare.interop.errors import type_error
-from pyflare.interop.proxy import JsObject, JsProxy, is_nullish, jsnull
-from pyflare.interop.web.iterator import JsIterator, pair_array
+from pyflare.interop.proxy import JsObject, is_nullish, jsnull
+from pyflare.interop.web.pairs import TextMap
 
 Pairs = list[tuple[str, str]]
 
@@ -40,7 +40,7 @@ def clean_value(value: Any) -> str:
     return text
 
 
-class Headers(JsProxy):
+class Headers(TextMap):
     js_name: ClassVar[str] = "Headers"
 
     def __init__(self, pairs: Pairs | None = None, immutable: bool = False) -> None:
@@ -106,26 +106,8 @@ class Headers(JsProxy):
             raise type_error("Can't modify immutable headers.")
         return self.pairs()
 
-    def js_properties(self) -> dict[str, Any]:
-        return {}
-
-    def __contains__(self, name: object) -> bool:
-        return self.has(name)
-
-    def __getitem__(self, name: Any) -> str:
-        value = self.get(name)
-        if value is jsnull:
-            raise KeyError(name)
-        return str(value)
-
-    def __setitem__(self, name: Any, value: Any) -> None:
-        self.set(name, value)
-
-    def __delitem__(self, name: Any) -> None:
-        self.delete(name)
-
-    def __iter__(self) -> Iterator[JsArray]:
-        return iter([pair_array(name, value) for name, value in self.combined()])
+    def _listed(self) -> Pairs:
+        return self.combined()
 
     # --- for JavaScript -------------------------------------------------------------------------------------------
 
@@ -165,19 +147,6 @@ class Headers(JsProxy):
         wanted = lower_name(to_text(name))
         pairs = self._writable()
         pairs[:] = [pair for pair in pairs if pair[0] != wanted]
-
-    def forEach(self, callback: Callable[..., Any], _this: Any = None) -> None:
-        for name, value in self.combined():
-            callback(value, name, self)
-
-    def keys(self) -> JsIterator:
-        return JsIterator.make([name for name, _ in self.combined()])
-
-    def values(self) -> JsIterator:
-        return JsIterator.make([value for _, value in self.combined()])
-
-    def entries(self) -> JsIterator:
-        return JsIterator.make(self)
 
 
 def _by_name(pair: tuple[str, str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, ClassVar
 from urllib.parse import parse_qsl, quote_plus
 
@@ -14,7 +14,7 @@ from pyflare.interop.convert import JsDoubleProxy
 from pyflare.interop.errors import type_error
 from pyflare.interop.proxy import JsObject, JsProxy, is_nullish, jsnull
 from pyflare.interop.web.bytes import utf8
-from pyflare.interop.web.iterator import JsIterator, pair_array
+from pyflare.interop.web.pairs import TextMap
 
 
 @functools.lru_cache(maxsize=1024)
@@ -159,7 +159,7 @@ def _escape(text: str) -> str:
     return quote_plus(utf8(text), safe="*").replace("~", "%7E")
 
 
-class URLSearchParams(JsProxy):
+class URLSearchParams(TextMap):
     js_name: ClassVar[str] = "URLSearchParams"
 
     def __init__(self, pairs: Pairs, url: URL | None = None) -> None:
@@ -168,9 +168,6 @@ class URLSearchParams(JsProxy):
     @classmethod
     def construct(cls, init: Any = None) -> URLSearchParams:
         return cls.make(_pairs_of(init))
-
-    def js_properties(self) -> dict[str, Any]:
-        return {}
 
     def _changed(self) -> None:
         if self._owner is not None:
@@ -186,23 +183,8 @@ class URLSearchParams(JsProxy):
     def __bool__(self) -> bool:
         return True
 
-    def __contains__(self, name: object) -> bool:
-        return self.has(name)
-
-    def __getitem__(self, name: Any) -> str:
-        value = self.get(name)
-        if value is jsnull:
-            raise KeyError(name)
-        return str(value)
-
-    def __setitem__(self, name: Any, value: Any) -> None:
-        self.set(name, value)
-
-    def __delitem__(self, name: Any) -> None:
-        self.delete(name)
-
-    def __iter__(self) -> Iterator[JsArray]:
-        return iter([pair_array(name, value) for name, value in self._pairs])
+    def _listed(self) -> Pairs:
+        return self._pairs
 
     def get(self, name: Any) -> Any:
         wanted = to_text(name)
@@ -232,19 +214,6 @@ class URLSearchParams(JsProxy):
     def sort(self) -> None:
         self._pairs.sort(key=lambda pair: pair[0].encode("utf-16-be", "surrogatepass"))
         self._changed()
-
-    def forEach(self, callback: Callable[..., Any], _this: Any = None) -> None:
-        for name, value in list(self._pairs):
-            callback(value, name, self)
-
-    def keys(self) -> JsIterator:
-        return JsIterator.make([name for name, _ in self._pairs])
-
-    def values(self) -> JsIterator:
-        return JsIterator.make([value for _, value in self._pairs])
-
-    def entries(self) -> JsIterator:
-        return JsIterator.make(self)
 
     def toString(self) -> str:
         return encode_form(self._pairs)
