@@ -239,19 +239,13 @@ def _plain(value: Any) -> bool:
     return isinstance(value, (str, int, float)) or is_nullish(value)
 
 
-class JsMap(JsProxy):
-    """A Map: keeps insertion order, any value may be a key."""
+_ABSENT = object()
 
-    js_name: ClassVar[str] = "Map"
 
-    def __init__(self, pairs: Iterable[Any] = ()) -> None:
-        self._entries: dict[Any, tuple[Any, Any]] = {}
-        for key, value in pairs:
-            self._entries[_key(key)] = (key, value)
+class _Keyed(JsProxy):
+    """A collection that keeps insertion order, and in which any value may be a key."""
 
-    @classmethod
-    def construct(cls, pairs: Any = None) -> JsMap:
-        return cls.make(() if is_nullish(pairs) else pairs)
+    _entries: dict[Any, Any]  # by `_key`
 
     def js_properties(self) -> dict[str, Any]:
         return {}
@@ -265,6 +259,30 @@ class JsMap(JsProxy):
 
     def __contains__(self, key: object) -> bool:
         return _key(key) in self._entries
+
+    def has(self, key: Any) -> bool:
+        return key in self
+
+    def delete(self, key: Any) -> bool:
+        return self._entries.pop(_key(key), _ABSENT) is not _ABSENT
+
+    def clear(self) -> None:
+        self._entries.clear()
+
+
+class JsMap(_Keyed):
+    """A Map."""
+
+    js_name: ClassVar[str] = "Map"
+
+    def __init__(self, pairs: Iterable[Any] = ()) -> None:
+        self._entries: dict[Any, tuple[Any, Any]] = {}
+        for key, value in pairs:
+            self._entries[_key(key)] = (key, value)
+
+    @classmethod
+    def construct(cls, pairs: Any = None) -> JsMap:
+        return cls.make(() if is_nullish(pairs) else pairs)
 
     def __getitem__(self, key: Any) -> Any:
         try:
@@ -288,15 +306,6 @@ class JsMap(JsProxy):
         self[key] = value
         return self
 
-    def has(self, key: Any) -> bool:
-        return key in self
-
-    def delete(self, key: Any) -> bool:
-        return self._entries.pop(_key(key), None) is not None
-
-    def clear(self) -> None:
-        self._entries.clear()
-
     def keys(self) -> list[Any]:
         return [key for key, _ in self._entries.values()]
 
@@ -314,8 +323,8 @@ class JsMap(JsProxy):
             callback(value, key, self)
 
 
-class JsSet(JsProxy):
-    """A Set; keeps insertion order."""
+class JsSet(_Keyed):
+    """A Set."""
 
     js_name: ClassVar[str] = "Set"
 
@@ -326,34 +335,12 @@ class JsSet(JsProxy):
     def construct(cls, items: Any = None) -> JsSet:
         return cls.make(() if is_nullish(items) else items)
 
-    def js_properties(self) -> dict[str, Any]:
-        return {}
-
-    @property
-    def size(self) -> int:
-        return len(self._entries)
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def __contains__(self, item: object) -> bool:
-        return _key(item) in self._entries
-
     def __iter__(self) -> Iterator[Any]:
         return iter(list(self._entries.values()))
 
     def add(self, item: Any) -> JsSet:
         self._entries[_key(item)] = item
         return self
-
-    def has(self, item: Any) -> bool:
-        return item in self
-
-    def delete(self, item: Any) -> bool:
-        return _key(item) in self._entries and [self._entries.pop(_key(item))] != []
-
-    def clear(self) -> None:
-        self._entries.clear()
 
     def values(self) -> list[Any]:
         return list(self)
