@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pyflare.engines.durable_objects.gates import Start
-from pyflare.engines.durable_objects.instance import FREED, Instance, Work, abort_reason, again
+from pyflare.engines.durable_objects.instance import FREED, Instance, Work, again
 from pyflare.engines.durable_objects.sockets import Sockets
 from pyflare.interop.errors import JsException, error
 from pyflare.worker.event import Enter, Event
@@ -99,9 +99,6 @@ class Actor:
 
     def _seen(self, instance: Instance, raised: BaseException, task: asyncio.Task[Any]) -> BaseException:
         """What the caller sees of what the event raised."""
-        reason = abort_reason(raised)
-        if reason is not None and self.broken is None:
-            self.break_(error(reason))
         if not instance.dead:
             return raised
         if task.cancelling():

@@ -103,6 +103,11 @@ class Instance:
             return await work(self.object)
         except SystemExit as raised:  # it would end the server
             raise of_python(raised) from None
+        except BaseException as raised:
+            reason = abort_reason(raised)
+            if reason is not None:  # at once: what this turn wrote must not be committed
+                self.actor.break_(error(reason))
+            raise
 
     def _construct(self, cls: Any) -> None:
         running = scope.current.get()
