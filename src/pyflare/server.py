@@ -219,6 +219,7 @@ class Server:
         configs = self._configs.get(name) or {config.name: None for config in self.configs}
         engine: Engine = engines.load(name)(configs, self._ctx)
         engine.configure(self.options)
+        engine.join(self.workers)
         self.engines[name] = engine
         return engine
 

@@ -96,6 +96,10 @@ class Engine(Protocol):
         """The command line, right after construction."""
         return None
 
+    def join(self, workers: dict[str, Worker]) -> None:
+        """The server's table of workers by name, for a room that adds some."""
+        return None
+
     def check(self, exports: Mapping[str, Mapping[str, type]]) -> None:
         """worker -> its exported classes, after the import; raises ConfigError or WorkerError."""
         return None

@@ -42,6 +42,7 @@ class Worker:
     modules: dict[str, ModuleType] = field(default_factory=dict)  # the worker's own, for activation
     path: list[str] = field(default_factory=list)  # what precedes the process's sys.path
     host: Worker | None = None  # whose surroundings this one shares, when another worker loaded it
+    outbound: Any = None  # where `fetch` goes: None to the network, null nowhere, else a Fetcher
     portal: Any = None  # the `portal.Portal` that its tasks run in
     caches_of: Callable[[], Any] | None = None
     loopback_of: Callable[[], Any] | None = None

@@ -63,12 +63,8 @@ class DynamicDispatcher(_RemoteObject):
     js_name = "DynamicDispatcher"
 
 
-class WorkerLoader(_RemoteObject):
-    js_name = "WorkerLoader"
-
-
 CLASSES: dict[str, Any] = {
-    made.js_name: made for made in (RemoteFetcher, Ai, VectorizeIndexImpl, DynamicDispatcher, WorkerLoader)
+    made.js_name: made for made in (RemoteFetcher, Ai, VectorizeIndexImpl, DynamicDispatcher)
 }
 
 

@@ -35,7 +35,6 @@ PRODUCTS: Mapping[str, Product] = {
     "vpc_networks": Product("VPC Network"),
     "vpc_services": Product("VPC Service"),
     "websearch": Product("Web Search"),
-    "worker_loaders": Product("Worker Loader", "WorkerLoader"),
 }
 
 FAKE = re.compile(r"[\w.]+:[\w.]+")

@@ -8,16 +8,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyflare.interop.errors import JsException, type_error
+from pyflare.interop import scope
+from pyflare.interop.errors import JsException, error, type_error
 from pyflare.interop.global_scope import check_not_global
 from pyflare.interop.promise import JsPromise, confirmed, start
-from pyflare.interop.proxy import is_nullish
+from pyflare.interop.proxy import is_nullish, jsnull
 from pyflare.interop.web import outbound
 from pyflare.interop.web.abort import AbortSignal
 from pyflare.interop.web.body import Body
 from pyflare.interop.web.request import Request
 from pyflare.interop.web.response import Response
 
+NO_INTERNET = (
+    "This worker is not permitted to access the internet via global functions like fetch(). It must use capabilities "
+    "(such as bindings in 'env') to talk to the outside world."
+)
 MAX_REDIRECTS = 20  # fetch.spec.whatwg.org, "HTTP-redirect fetch"
 
 
@@ -27,6 +32,12 @@ def fetch(resource: Any = None, init: Any = None) -> JsPromise:
     fetcher = request.fetcher
     if not is_nullish(fetcher):
         return fetcher.fetch(request)  # type: ignore[no-any-return]
+    running = scope.current.get()
+    elsewhere = None if running is None else getattr(running.worker, "outbound", None)
+    if elsewhere is jsnull:
+        return JsPromise.reject(error(NO_INTERNET))
+    if elsewhere is not None:
+        return elsewhere.fetch(request)  # type: ignore[no-any-return]
     try:
         body = None if request._body is None else request._body.move()
     except JsException as raised:
