@@ -17,7 +17,7 @@ from pyflare.cli.local_api import LocalApi
 from pyflare.cli.place import Place, announce, place_options, refusals, warn
 from pyflare.cli.question import confirmed
 from pyflare.cli.served import ServedNamespace
-from pyflare.engines.kv.namespace import Namespace
+from pyflare.engines.kv.namespace import Namespace, described
 from pyflare.engines.kv.store import open_namespace
 from pyflare.errors import ConfigError
 
@@ -211,13 +211,7 @@ def list_(prefix: str, **given: Any) -> None:
     with Target(given).open() as namespace:
         while True:
             page = namespace.list(prefix, cursor=cursor)
-            for entry in page.entries:
-                item: dict[str, Any] = {"name": entry.key}
-                if entry.expiration is not None:
-                    item["expiration"] = entry.expiration // 1000
-                if entry.metadata is not None:
-                    item["metadata"] = json.loads(entry.metadata)
-                found.append(item)
+            found += [described(entry, json.loads) for entry in page.entries]
             cursor = page.cursor
             if cursor is None:
                 break

@@ -14,6 +14,7 @@ from starlette.routing import Route
 
 from pyflare.dashboard.answers import Refused, body_of, choice, fields_of, listing, number, strings, success
 from pyflare.dashboard.source import Source
+from pyflare.engines.kv.namespace import described
 
 if TYPE_CHECKING:
     from pyflare.engines.kv.engine import Kv
@@ -54,14 +55,7 @@ class Api:
         namespace = self._namespace(request, "list keys")
         query = request.query_params
         page = namespace.list(query.get("prefix", ""), number(request, "limit", 1000, 10, 1000), query.get("cursor"))
-        keys = []
-        for entry in page.entries:
-            key: dict[str, Any] = {"name": entry.key}
-            if entry.expiration is not None:
-                key["expiration"] = entry.expiration // 1000
-            if entry.metadata is not None:
-                key["metadata"] = json.loads(entry.metadata)
-            keys.append(key)
+        keys = [described(entry, json.loads) for entry in page.entries]
         return success(keys, {"count": len(keys), "cursor": page.cursor or ""})
 
     async def read(self, request: Request) -> Response:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from pyflare.engines.kv.config import MAX_LIST_KEYS
-from pyflare.engines.kv.namespace import Namespace, Value, check_key, failed
+from pyflare.engines.kv.namespace import Namespace, Value, check_key, described, failed
 from pyflare.interop import json
 from pyflare.interop.arguments import optional_text, promised, to_int32, to_string
 from pyflare.interop.buffers import ArrayBuffer, as_bytes, is_buffer
@@ -99,14 +99,7 @@ class KvNamespace(JsProxy):
 
     def _list(self, prefix: str, limit: int, cursor: str | None) -> JsObject:
         page = self._namespace.list(prefix, limit, cursor)
-        keys = []
-        for entry in page.entries:
-            item: dict[str, Any] = {"name": entry.key}
-            if entry.expiration is not None:
-                item["expiration"] = entry.expiration // 1000
-            if entry.metadata is not None:
-                item["metadata"] = json.parse(entry.metadata)
-            keys.append(JsObject.make(item))
+        keys = [JsObject.make(described(entry, json.parse)) for entry in page.entries]
         result: dict[str, Any] = {"keys": JsArray.make(keys), "list_complete": page.cursor is None}
         if page.cursor is not None:
             result["cursor"] = page.cursor

@@ -9,6 +9,7 @@ import base64
 import binascii
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pyflare.engines.kv.config import (
     MAX_BULK_BYTES,
@@ -40,6 +41,16 @@ class Value:
 class Page:
     entries: Sequence[Entry]
     cursor: str | None  # None: the list is complete
+
+
+def described(entry: Entry, parse: Callable[[str], Any]) -> dict[str, Any]:
+    """A key as lists show it, the expiration in seconds; `parse` reads the metadata, which is JSON."""
+    shown: dict[str, Any] = {"name": entry.key}
+    if entry.expiration is not None:
+        shown["expiration"] = entry.expiration // 1000
+    if entry.metadata is not None:
+        shown["metadata"] = parse(entry.metadata)
+    return shown
 
 
 def failed(method: str, status: int, message: str) -> JsException:
