@@ -7,7 +7,7 @@ skip a line, never the file.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pyflare.engines.assets.paths import PLACEHOLDER, checked_url, compile_rule, fill, has_host
@@ -117,23 +117,11 @@ class _HeaderFile:
         self.skipping = False  # behind a path that was refused
 
     def parse(self, text: str) -> HeaderRules:
-        lines = text.split("\n")
-        for number, raw in enumerate(lines, start=1):
-            line = raw.strip()
-            if not line or line.startswith("#"):
-                continue
-            if len(line) > MAX_LINE_CHARACTERS:
-                self.faults.append(Fault(_too_long(number)))
-            elif not LOOKS_LIKE_PATH.match(line):
+        for number, left, line in _lines(text, self.faults):
+            if not LOOKS_LIKE_PATH.match(line):
                 self.header(line, number)
             elif len(self.rules) + (self.rule is not None) >= MAX_HEADER_RULES:
-                left = len(lines) - number + 1
-                self.faults.append(
-                    Fault(
-                        f"Maximum number of rules supported is {MAX_HEADER_RULES}. "
-                        f"Skipping remaining {left} lines of file."
-                    )
-                )
+                self.faults.append(_too_many("rules", MAX_HEADER_RULES, left))
                 break
             else:
                 self.path(line, number)
@@ -192,8 +180,22 @@ class _HeaderFile:
         return None if self.rule is not None else f"Path should come before header ({name}: {value})"
 
 
-def _too_long(number: int) -> str:
-    return f"Ignoring line {number} as it exceeds the maximum allowed length of {MAX_LINE_CHARACTERS}."
+def _lines(text: str, faults: list[Fault]) -> Iterator[tuple[int, int, str]]:
+    """The number of each line that is no comment, how many there are from it on, and its text."""
+    lines = text.split("\n")
+    for number, raw in enumerate(lines, start=1):
+        line = raw.strip()
+        if not line or line.startswith("#"):
+            continue
+        if len(line) > MAX_LINE_CHARACTERS:
+            message = f"Ignoring line {number} as it exceeds the maximum allowed length of {MAX_LINE_CHARACTERS}."
+            faults.append(Fault(message))
+            continue
+        yield number, len(lines) - number + 1, line
+
+
+def _too_many(what: str, most: int, left: int) -> Fault:
+    return Fault(f"Maximum number of {what} supported is {most}. Skipping remaining {left} lines of file.")
 
 
 def _wildcard_fault(path: str) -> str | None:
@@ -228,23 +230,10 @@ class _RedirectFile:
         self.dynamic = 0
 
     def parse(self, text: str) -> Redirects:
-        lines = text.split("\n")
-        for number, raw in enumerate(lines, start=1):
-            line = raw.strip()
-            if not line or line.startswith("#"):
-                continue
-            if len(line) > MAX_LINE_CHARACTERS:
-                self.faults.append(Fault(_too_long(number)))
-                continue
+        for number, left, line in _lines(text, self.faults):
             fault = self.rule(COMMENT.sub("", line).split())
             if self.dynamic > MAX_DYNAMIC_REDIRECTS:
-                left = len(lines) - number + 1
-                self.faults.append(
-                    Fault(
-                        f"Maximum number of dynamic rules supported is {MAX_DYNAMIC_REDIRECTS}. "
-                        f"Skipping remaining {left} lines of file."
-                    )
-                )
+                self.faults.append(_too_many("dynamic rules", MAX_DYNAMIC_REDIRECTS, left))
                 break
             if fault is not None:
                 self.faults.append(Fault(fault, number, line))
