@@ -104,22 +104,37 @@ def failure(prefix: str, message: str) -> JsException:
     return raised
 
 
-class D1Database(JsProxy):
-    js_name: ClassVar[str] = "D1Database"
+class _Statements(JsProxy):
+    """What a database and a session share: statements to prepare, and batches of them."""
 
-    def __init__(self, store: D1Store) -> None:
-        self._store = store
-        self._session = Session(store)
+    def __init__(self, session: Session) -> None:
+        self._session = session
 
     def js_properties(self) -> dict[str, Any]:
         return {}
 
     def prepare(self, query: Any = None) -> D1PreparedStatement:
-        return _prepare(self._session, query)
+        made: D1PreparedStatement = D1PreparedStatement.make(self._session, Query(to_string(query)))
+        return made
 
     @promised
     def batch(self, statements: Any = None) -> JsPromise:
-        return _batch(self._session, statements)
+        if not isinstance(statements, JsArray):
+            raise type_error("statements.map is not a function")
+        if not all(isinstance(statement, D1PreparedStatement) for statement in statements):
+            raise type_error("batch() takes prepared statements")
+        queries = [statement._query for statement in statements]
+        return self._session.send(
+            queries, lambda results: JsArray.make([_answer(result) for result in results]), "D1_ERROR: "
+        )
+
+
+class D1Database(_Statements):
+    js_name: ClassVar[str] = "D1Database"
+
+    def __init__(self, store: D1Store) -> None:
+        super().__init__(Session(store))
+        self._store = store
 
     @promised
     def exec(self, query: Any = None) -> JsPromise:
@@ -139,21 +154,8 @@ class D1Database(JsProxy):
         return JsPromise.reject(error(NO_QUERY))
 
 
-class D1DatabaseSession(JsProxy):
+class D1DatabaseSession(_Statements):
     js_name: ClassVar[str] = "D1DatabaseSession"
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
-    def js_properties(self) -> dict[str, Any]:
-        return {}
-
-    def prepare(self, query: Any = None) -> D1PreparedStatement:
-        return _prepare(self._session, query)
-
-    @promised
-    def batch(self, statements: Any = None) -> JsPromise:
-        return _batch(self._session, statements)
 
     def getBookmark(self) -> Any:
         return self._session.bookmark or jsnull
@@ -315,20 +317,3 @@ def _raw(result: Result, with_names: bool) -> JsArray:
     rows += sql_values.arrays(result.rows, _cell)
     made: JsArray = JsArray.make([JsArray.make(row) for row in rows])
     return made
-
-
-# --- what a database and a session share --------------------------------------------------------------------------
-
-
-def _prepare(session: Session, query: Any) -> D1PreparedStatement:
-    made: D1PreparedStatement = D1PreparedStatement.make(session, Query(to_string(query)))
-    return made
-
-
-def _batch(session: Session, statements: Any) -> JsPromise:
-    if not isinstance(statements, JsArray):
-        raise type_error("statements.map is not a function")
-    if not all(isinstance(statement, D1PreparedStatement) for statement in statements):
-        raise type_error("batch() takes prepared statements")
-    queries = [statement._query for statement in statements]
-    return session.send(queries, lambda results: JsArray.make([_answer(result) for result in results]), "D1_ERROR: ")
