@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from pyflare import testing
 from pyflare.testing import Harness
 from tests.support.dev import project
 
 WORKER = """
+import asyncio
+
 from workers import Response, WorkerEntrypoint
 
 seen = []
@@ -23,12 +26,17 @@ class Default(WorkerEntrypoint):
     async def queue(self, batch, env, ctx):
         for message in batch.messages:
             seen.append(message.body)
+            if message.body == "hangs" and message.attempts == 1:
+                await asyncio.Event().wait()
             if message.body == "poison":
                 message.retry()
 """
 QUEUES = {
     "producers": [{"binding": "JOBS", "queue": "jobs"}],
-    "consumers": [{"queue": "jobs", "max_batch_timeout": 0, "max_retries": 0, "dead_letter_queue": "dead"}],
+    "consumers": [
+        {"queue": "jobs", "max_batch_timeout": 0, "max_retries": 0, "dead_letter_queue": "dead"},
+        {"queue": "slow", "max_batch_timeout": 0},
+    ],
 }
 
 
@@ -81,5 +89,20 @@ def test_dead_letters_are_moved_back_or_purged(play: Play) -> None:
         await worker.settle()
         assert await seen(worker) == ["poison", "poison"]
         assert worker.queue("dead").purge() == 1
+
+    play(scene)
+
+
+def test_a_handler_that_hangs_meets_its_time_out_when_the_clock_moves(
+    play: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(testing, "STUCK_SECONDS", 0.05)
+
+    async def scene(worker: Harness) -> None:
+        worker.queue("slow").send("hangs")
+        await worker.advance(15 * 60 + 1)
+        assert await seen(worker) == ["hangs", "hangs"]
+        assert worker.queue("slow").backlog == worker.queue("slow").in_flight == 0
+        assert "the handler did not return within 900 s" in worker.terminal
 
     play(scene)
