@@ -69,6 +69,31 @@ def test_place_and_name_can_be_given(project: Project) -> None:
     assert "class Bindings(Protocol):" in (project.root / "types/bindings.pyi").read_text()
 
 
+def test_the_source_of_the_worker_is_not_written_over(project: Project) -> None:
+    project.configure(**KEYS)
+    before = (project.root / "src/entry.py").read_text()
+    result = types(project, "src/entry.py")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: src/entry.py does not end in .pyi")
+    assert (project.root / "src/entry.py").read_text() == before
+
+
+def test_a_stub_that_somebody_wrote_is_left_as_it_is(project: Project) -> None:
+    project.configure(**KEYS)
+    project.write("src/worker_env.pyi", "class Env: ...\n")
+    result = types(project)
+    assert (result.exit_code, "was not made by `pyflare types`" in result.stderr) == (1, True)
+    assert (project.root / "src/worker_env.pyi").read_text() == "class Env: ...\n"
+
+
+def test_a_stub_is_made_anew(project: Project) -> None:
+    project.configure(**KEYS)
+    types(project)
+    project.configure(vars={"OTHER": "x"})
+    assert types(project).exit_code == 0
+    assert "OTHER: str" in (project.root / "src/worker_env.pyi").read_text()
+
+
 def test_a_stub_that_is_out_of_date_is_told(project: Project) -> None:
     project.configure(**KEYS)
     types(project)

@@ -17,6 +17,7 @@ from pyflare.config.model import WorkerConfig
 from pyflare.errors import ConfigError
 
 FILE = "worker_env.pyi"
+MADE_BY = "# Made by `pyflare types`"  # how the file begins; another one is never written over
 PROTOCOLS = Path(__file__).with_name("binding_types.pyi")
 
 # Key of the configuration -> the field that names a binding, and its class. Lists of objects, or a single object.
@@ -49,7 +50,7 @@ BINDINGS: Mapping[str, tuple[str, str]] = {
 @click.option("--env-interface", default="Env", show_default=True, metavar="NAME", help="Name of the class.")
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 when the file is out of date.")
 def types(path: Path | None, env_interface: str, check: bool, **given: Any) -> None:
-    """Write the type of self.env to PATH (default: worker_env.pyi beside the entry module).
+    """Write the type of self.env to PATH, a .pyi file (default: worker_env.pyi beside the entry module).
 
     \b
     if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def types(path: Path | None, env_interface: str, check: bool, **given: Any) -> N
     config = loaded[0].config
     file = options.cwd / path if path else (config.main.parent if config.main else config.root) / FILE
     text, name = stub(config, env_interface), shown(file, options.cwd)
+    _refuse_other(file, name)
     if check:
         if file.exists() and file.read_text(encoding="utf-8") == text:
             click.echo(f"{name} is up to date")
@@ -71,12 +73,20 @@ def types(path: Path | None, env_interface: str, check: bool, **given: Any) -> N
     click.echo(f"Wrote {name}")
 
 
+def _refuse_other(file: Path, name: str) -> None:
+    """ConfigError when `file` is not one of ours to write."""
+    if file.suffix != ".pyi":
+        raise ConfigError(f"{name} does not end in .pyi; PATH is the file to write, and -c names the configuration")
+    if file.exists() and not file.read_text(encoding="utf-8", errors="replace").startswith(MADE_BY):
+        raise ConfigError(f"{name} was not made by `pyflare types`, so it is left as it is; give another PATH")
+
+
 def stub(config: WorkerConfig, class_name: str = "Env") -> str:
     """The text of the file."""
     if not class_name.isidentifier() or keyword.iskeyword(class_name):
         raise ConfigError(f'"{class_name}" cannot be the name of a class')
     source = config.path.name if config.path else config.name
-    head = f"# Made by `pyflare types` from {source}; run it again when that changes.\n"
+    head = f"{MADE_BY} from {source}; run it again when that changes.\n"
     fields = [f"    {name}: {kind}" for name, kind in sorted(members(config).items()) if name.isidentifier()]
     protocols = PROTOCOLS.read_text(encoding="utf-8").partition("\n\n")[2]
     return f"{head}\n{protocols}\nclass {class_name}(Protocol):\n" + "\n".join(fields or ["    ..."]) + "\n"
