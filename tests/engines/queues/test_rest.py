@@ -227,6 +227,8 @@ def test_messages_can_be_pushed(made: Broker) -> None:
         ("/jobs/messages/batch", {"messages": [{"body": "x" * 100_000}] * 3}, 10205),
         ("/jobs/messages/ack", {"acks": ["lease"]}, 10207),
         ("/jobs/messages/ack", {"acks": 5}, 10207),
+        ("/jobs/retry", {"id": ["x"]}, 10207),
+        ("/jobs/redrive", {"id": 5, "to": "dead"}, 10207),
         ("/jobs/messages/ack", {"retries": {"lease_id": "x"}}, 10207),
         ("/jobs/purge", {}, 10207),
     ],

@@ -212,13 +212,13 @@ class Api:
 
     def retry(self, request: Any, params: Mapping[str, str]) -> Any:
         """Make delayed messages due now: all, or the one with this id."""
-        return {"retried": self._engine.retry_now(self._name(params), request.get("id"))}
+        return {"retried": self._engine.retry_now(self._name(params), _id(request))}
 
     def redrive(self, request: Any, params: Mapping[str, str]) -> Any:
         """Move dead letters back, or to another queue."""
         to = request.get("to")
         target = None if to is None else self._name({"queue_id": to})
-        return {"moved": dict(self._engine.redrive(self._name(params), target, request.get("id")))}
+        return {"moved": dict(self._engine.redrive(self._name(params), target, _id(request)))}
 
     # --- shapes ---------------------------------------------------------------------------------------------------
 
@@ -316,6 +316,14 @@ def _encoded(message: Mapping[str, Any]) -> tuple[str, bytes]:
 def _pull_body(data: bytes, kind: str) -> str:
     """Text is itself; all else is base64, as the page on pull consumers says."""
     return data.decode(errors="replace") if kind == "text" else base64.b64encode(data).decode()
+
+
+def _id(request: Mapping[str, Any]) -> str | None:
+    """The message that is meant; None: all."""
+    given = request.get("id")
+    if given is not None and not isinstance(given, str):
+        raise Refused(400, 10207, '"id" must be a string')
+    return given
 
 
 def _list(request: Mapping[str, Any], key: str) -> Sequence[Any]:
