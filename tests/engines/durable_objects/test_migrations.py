@@ -72,6 +72,22 @@ def test_a_deleted_class_loses_its_data_once_after_a_clear_line(tmp_path: Path) 
     play(tmp_path, [Room], scene, sections("Room"))
 
 
+def test_a_class_deleted_and_made_again_before_pyflare_came_keeps_its_data(tmp_path: Path) -> None:
+    gone, again = {"tag": "v2", "deleted_classes": ["Room"]}, {"tag": "v3", "new_sqlite_classes": ["Room"]}
+
+    async def scene(w: World) -> None:
+        await w.stub("Room", "a").put()
+        w.engine.close()
+        for path in (tmp_path / "v3" / "pyflare").iterdir():  # as wrangler leaves a folder
+            path.unlink()
+        w.sections = sections("Room", gone, again)
+        w.open()
+        assert "which a later one makes again" in w.said and "with all data" not in w.said
+        assert await w.stub("Room", "a").get() == 1
+
+    play(tmp_path, [Room], scene, sections("Room"))
+
+
 def test_other_migrations_need_no_file_of_their_own(tmp_path: Path) -> None:
     async def scene(w: World) -> None:
         assert not (tmp_path / "v3").exists()

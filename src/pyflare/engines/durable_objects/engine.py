@@ -105,11 +105,16 @@ class DurableObjects(Engine):
         applied = self.ledger.applied(parsed.worker) if steps else frozenset()
         for step in steps:
             if step.tag not in applied:
-                self._apply(parsed.worker, step)
+                self._apply(parsed, step, first=not applied)
                 self.ledger.set_applied(parsed.worker, step.tag)
+        for step in parsed.steps:
+            if step not in steps:
+                self.ledger.see(parsed.worker, step.tag)
 
-    def _apply(self, worker: str, step: Step) -> None:
-        log, root = self._ctx.log, self._ctx.storage.root / "do"
+    def _apply(self, parsed: ObjectsConfig, step: Step, first: bool) -> None:
+        """`first`: no tag of this worker is known here, so what lies here is wrangler's, who has no record of tags."""
+        log, root, worker = self._ctx.log, self._ctx.storage.root / "do", parsed.worker
+        alive = {one.unique_key for one in parsed.classes.values()}
         for renamed in step.renamed:
             if (root / renamed.unique_key).is_dir():
                 log.info(
@@ -118,6 +123,12 @@ class DurableObjects(Engine):
                 )
         for gone in step.deleted:
             folder = root / gone.unique_key
+            if first and gone.unique_key in alive and folder.is_dir():
+                log.warn(
+                    f'Migration "{step.tag}" of {worker} deletes the class {gone.name}, which a later one makes again: '
+                    f"what is in {gone.unique_key} is taken for the new one's and kept"
+                )
+                continue
             count = len(list(folder.glob("*.sqlite"))) - (folder / "metadata.sqlite").exists()
             if folder.is_dir():
                 objects = f"{count} object{'s' * (count != 1)}"

@@ -62,12 +62,16 @@ class Ledger:
     def __init__(self, storage: Layout) -> None:
         self._storage = storage
         self._database: Database | None = None
+        self._seen: list[tuple[str, str]] = []  # worker and tag, to be written when there is a database
 
     @property
     def _db(self) -> Database:
         if self._database is None:
             path = self._storage.own("durable_objects")
             self._database = Database(path, migrations=MIGRATIONS, durability=self._storage.durability)
+            for row in self._seen:
+                self._database.execute(SET_APPLIED, row)
+            self._seen = []
         return self._database
 
     def name(self, unique_key: str, id: str) -> str | None:
@@ -92,6 +96,13 @@ class Ledger:
 
     def set_applied(self, worker: str, tag: str) -> None:
         self._db.execute(SET_APPLIED, (worker, tag))
+
+    def see(self, worker: str, tag: str) -> None:
+        """A tag that changes no data is applied too; no database is made for that."""
+        if self._database is None:
+            self._seen.append((worker, tag))
+        else:
+            self.set_applied(worker, tag)
 
     def facets(self, unique_key: str, id: str) -> dict[str, int]:
         return {str(path): int(number) for path, number in self._db.execute(FACETS, (unique_key, id))}
