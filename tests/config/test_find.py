@@ -1,11 +1,13 @@
 """Which configuration the command line means."""
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
 from pyflare.config.find import find, python_files
+from pyflare.config.load import state_folder
 from pyflare.config.options import DevOptions
 from pyflare.errors import ConfigError
 from tests.support.project import Project
@@ -129,3 +131,51 @@ def test_at_most_ten_python_files_are_listed(project: Project) -> None:
 def test_a_search_does_not_follow_links_in_a_circle(project: Project) -> None:
     os.symlink(project.root, project.root / "src" / "again")
     assert python_files(project.root) == ["src/entry.py"]
+
+
+def redirected(project: Project, target: str = "../../dist/wrangler.json", below: str = "") -> None:
+    project.write(f"{below}.wrangler/deploy/config.json", json.dumps({"configPath": target}))
+
+
+@pytest.mark.cloudflare("developers.cloudflare.com/workers/wrangler/configuration/#generated-wrangler-configuration")
+def test_a_build_tool_may_redirect_to_the_configuration_that_it_made(project: Project) -> None:
+    project.configure()
+    made = project.configure("dist/wrangler.json")
+    redirected(project)
+    [found] = find(DevOptions(cwd=project.root))
+    assert (found.path, found.root, found.home) == (made, made.parent, project.root)
+
+
+def test_minus_c_is_not_redirected(project: Project) -> None:
+    own = project.configure()
+    redirected(project)
+    assert find(DevOptions(cwd=project.root, configs=(own,)))[0].path == own
+
+
+def test_a_redirection_to_nothing_is_a_fault(project: Project) -> None:
+    redirected(project)
+    assert '"dist/wrangler.json", does not exist.' in fault(DevOptions(cwd=project.root))
+
+
+def test_a_redirection_that_cannot_be_read_is_a_fault(project: Project) -> None:
+    project.write(".wrangler/deploy/config.json", "{}")
+    assert ".wrangler/deploy/config.json: cannot be read: KeyError" in fault(DevOptions(cwd=project.root))
+
+
+def test_a_redirection_of_another_folder_is_a_fault(project: Project) -> None:
+    project.configure()
+    project.configure("app/dist/wrangler.json")
+    redirected(project, below="app/")
+    assert "do not share the same base path" in fault(DevOptions(cwd=project.root / "app"))
+
+
+def test_data_and_secrets_stay_where_the_project_is(project: Project) -> None:
+    project.configure()
+    project.configure("dist/wrangler.json")
+    project.write("dist/src/entry.py", "class Default:\n    pass\n")
+    project.write(".dev.vars", "SECRET=1")
+    redirected(project)
+    config = project.load()
+    assert config.vars["SECRET"] == "1"
+    assert state_folder(DevOptions(cwd=project.root), config) == project.root / ".wrangler/state/v3"
+    assert config.notes[0] == "Using redirected Wrangler configuration: dist/wrangler.json"

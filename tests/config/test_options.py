@@ -33,6 +33,7 @@ FULL = DevOptions(
     log_format="json",
     allow_hosts=("worker",),
     live_reload=True,
+    explorer=False,
     color=False,
 )
 

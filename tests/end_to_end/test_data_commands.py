@@ -30,7 +30,11 @@ BINDINGS: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def dev(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dev]:
-    with Dev(project(tmp_path_factory.mktemp("served"), SOURCE, **BINDINGS)) as served:
+    """Without the explorer, which the commands do not need."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("X_LOCAL_EXPLORER", "false")
+        server = Dev(project(tmp_path_factory.mktemp("served"), SOURCE, **BINDINGS))
+    with server as served:
         yield served
 
 
@@ -151,3 +155,7 @@ def test_migrations_are_applied_by_the_server(dev: Dev) -> None:
 def test_what_the_server_does_not_serve_lies_in_files(dev: Dev) -> None:
     result = run(dev, "kv", "key", "get", "a", "--namespace-id", "another")
     assert isinstance(result.exception, AssertionError)
+
+
+def test_without_the_explorer_its_path_is_the_workers(dev: Dev) -> None:
+    assert dev.get("/cdn-cgi/local/explorer")[1].startswith("[")

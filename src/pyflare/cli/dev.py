@@ -94,6 +94,7 @@ def options_from(given: dict[str, Any]) -> DevOptions:
         log_format=given["log_format"],
         allow_hosts=given["allow_host"],
         live_reload=given["live_reload"],
+        explorer=os.environ.get("X_LOCAL_EXPLORER", "").lower() not in ("false", "0"),
         color=given["color"] if given["color"] is not None else _wanted_colour(),
     )
 

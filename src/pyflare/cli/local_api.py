@@ -15,7 +15,7 @@ from pyflare.errors import EngineError
 from pyflare.storage.lock import Holder, is_locked, read_holder
 
 DO = "/cdn-cgi/pyflare/do"
-API = "/cdn-cgi/local/explorer/api"
+API = "/cdn-cgi/pyflare/explorer/api"
 
 
 class _NotFound(EngineError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from pyflare.config.options import DevOptions
 from pyflare.errors import ConfigError
 
 NAMES = ("wrangler.json", "wrangler.jsonc", "wrangler.toml")  # wrangler looks for each in all folders, in this order
+DEPLOY = ".wrangler/deploy/config.json"  # where a build tool says which configuration it made
 EXAMPLES = ("wrangler.example.jsonc", "wrangler.example.json", "wrangler.example.toml")
 SCRIPT_SUFFIXES = frozenset({".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".wasm"})
 _LISTED_FILES = 10
@@ -22,11 +24,13 @@ _UNLISTED_FOLDERS = frozenset({"node_modules", "python_modules", "__pycache__", 
 
 @dataclass(frozen=True)
 class Found:
-    """One worker's configuration; without `path` the worker is a lone `script`, which else replaces `main`."""
+    """One worker's configuration; without `path` the worker is a lone `script`, which else replaces `main`. `home` is
+    the project's folder where a tool made the configuration: secrets and data lie there."""
 
     root: Path
     path: Path | None = None
     script: Path | None = None
+    home: Path | None = None
 
 
 def find(options: DevOptions) -> list[Found]:
@@ -36,9 +40,35 @@ def find(options: DevOptions) -> list[Found]:
     if options.script is not None:
         return [_positional(options.cwd / options.script, options.cwd)]
     path = upward(options.cwd, NAMES)
+    redirect = upward(options.cwd, (DEPLOY,))
+    if redirect is not None:
+        return [_redirected(redirect, path, options.cwd)]
     if path is None:
         raise ConfigError(_nothing_found(options.cwd))
     return [Found(path.parent, path)]
+
+
+def _redirected(redirect: Path, own: Path | None, cwd: Path) -> Found:
+    """The configuration that a tool made of the project's `own` one (wrangler/configuration/#generated-wrangler-
+    configuration)."""
+    try:
+        named = json.loads(redirect.read_text(encoding="utf-8"))["configPath"]
+        path = (redirect.parent / named).resolve()
+    except (OSError, ValueError, LookupError, TypeError) as fault:
+        raise ConfigError(f"{shown(redirect, cwd)}: cannot be read: {type(fault).__name__}: {fault}") from None
+    if not path.is_file():
+        raise ConfigError(
+            f'There is a deploy configuration at "{shown(redirect, cwd)}".\n'
+            f'But the redirected configuration path it points to, "{shown(path, cwd)}", does not exist.'
+        )
+    home = redirect.parents[2]
+    if own is not None and own.parent != home:
+        raise ConfigError(
+            f'Found both a user configuration file at "{shown(own, cwd)}" and a deploy configuration file at '
+            f'"{shown(redirect, cwd)}".\nBut these do not share the same base path so it is not clear which should '
+            "be used."
+        )
+    return Found(path.parent, path, home=home)
 
 
 def upward(folder: Path, names: Sequence[str]) -> Path | None:

@@ -98,7 +98,7 @@ def state_folder(options: DevOptions, primary: WorkerConfig) -> Path:
     """`.wrangler/state/v3` beside the configuration, or `v3` in the folder that --persist-to names."""
     if options.persist_to is not None:
         return options.cwd / options.persist_to / "v3"
-    return primary.root / ".wrangler" / "state" / "v3"
+    return (primary.home or primary.root) / ".wrangler" / "state" / "v3"
 
 
 class _Reader:
@@ -117,7 +117,8 @@ class _Reader:
         root, diagnostics = self._found.root, self._diagnostics
         main = self._found.script or find_main(sections, root, diagnostics)
         compat = self._compat(sections, python=main is not None)
-        around = Surroundings(root, self._options.cwd, self._environment, self._options.env_files, self._environ)
+        home = self._found.home or root
+        around = Surroundings(home, self._options.cwd, self._environment, self._options.env_files, self._environ)
         variables = load_vars(sections, self._options.vars, around, diagnostics)
         check_names(sections, diagnostics)
         project = read_project(root, diagnostics)
@@ -129,6 +130,7 @@ class _Reader:
             name=self._name(sections),
             root=root,
             path=self._found.path,
+            home=self._found.home,
             main=main,
             module_root=module_root,
             compat=compat,
@@ -141,10 +143,16 @@ class _Reader:
             build=build(sections, root),
             tool=project.tool,
             dependencies=project.dependencies,
-            notes=variables.notes,
+            notes=[*self._redirection(), *variables.notes],
             watched=tuple(path for path in (self._found.path, *variables.watched, project.path) if path),
         )
         return Loaded(replace(config, warnings=tuple(diagnostics.located_warnings())), diagnostics)
+
+    def _redirection(self) -> Sequence[str]:
+        found = self._found
+        if found.home is None or found.path is None:
+            return ()
+        return (f"Using redirected Wrangler configuration: {shown(found.path, self._options.cwd)}",)
 
     def _sections(self) -> dict[str, Any]:
         if self._found.path is None:

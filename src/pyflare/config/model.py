@@ -57,6 +57,7 @@ class WorkerConfig:
     name: str
     root: Path  # the folder of the configuration file
     path: Path | None = None  # the configuration file; None for a lone .py
+    home: Path | None = None  # the project's folder, where a tool made the configuration file elsewhere
     main: Path | None = None  # the entry module; None: assets only
     module_root: Path | None = None  # what its imports start from: the folder of `main`, or `base_dir`
     compat: Compat = Compat("2026-08-01")

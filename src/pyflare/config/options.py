@@ -43,6 +43,7 @@ class DevOptions:
     log_format: str = "text"  # "text" | "json"
     allow_hosts: Sequence[str] = ()  # further Host names that may use the control paths
     live_reload: bool = False
+    explorer: bool = True  # whether the explorer answers
     color: bool | None = None  # None: when the output is a terminal
 
     def to_json(self) -> str:

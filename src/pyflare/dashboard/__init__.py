@@ -8,9 +8,11 @@
     …/api/workflows, accounts/{id}/queues, …      what a room offers by its `routes()`
     /cdn-cgi/local/durable-objects                list, evict, abort, delete objects, run an alarm: see `hooks`
 
-`/cdn-cgi/explorer` is the same. Starlette is imported with the first request; `panels` does without it. Host and Origin
-of every request were checked by `front.control`.
+`/cdn-cgi/explorer` is the same. X_LOCAL_EXPLORER=false takes both away and leaves `/cdn-cgi/pyflare/explorer`, which
+pyflare's own commands ask. Starlette is imported with the first request; `panels` does without it. Host and Origin of
+every request were checked by `front.control`.
 """
 
 EXPLORER, EXPLORER_ALIAS = "/cdn-cgi/local/explorer", "/cdn-cgi/explorer"
+FOR_COMMANDS = "/cdn-cgi/pyflare/explorer"
 OBJECTS = "/cdn-cgi/local/durable-objects"

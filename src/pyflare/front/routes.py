@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pyflare.config.options import DevOptions
-from pyflare.dashboard import EXPLORER, EXPLORER_ALIAS, OBJECTS
+from pyflare.dashboard import EXPLORER, EXPLORER_ALIAS, FOR_COMMANDS, OBJECTS
 from pyflare.front.asgi import AsgiApp
 from pyflare.front.control import Control
 from pyflare.front.inbound_email import InboundEmail
@@ -27,14 +27,14 @@ def control_of(server: Any, options: DevOptions, token: str, log: Log, broken: s
         LiveReload().add_to(control)
     if broken is None:
         Panels(server, token).add_to(control)
-        _mount_dashboard(control, server)
+        _mount_dashboard(control, server, options.explorer)
         InboundEmail(server).add_to(control)
         for prefix, load in server.mounts().items():
             control.mount(prefix, load)
     return control
 
 
-def _mount_dashboard(control: Control, server: Server) -> None:
+def _mount_dashboard(control: Control, server: Server, for_people: bool) -> None:
     def explorer() -> AsgiApp:
         from pyflare.dashboard import app  # noqa: PLC0415  (Starlette, which few servers are asked for)
 
@@ -45,6 +45,6 @@ def _mount_dashboard(control: Control, server: Server) -> None:
 
         return app.objects(server)
 
-    for prefix in (EXPLORER, EXPLORER_ALIAS):
+    for prefix in (FOR_COMMANDS, *((EXPLORER, EXPLORER_ALIAS) if for_people else ())):
         control.mount(prefix, explorer, quiet=True)
     control.mount(OBJECTS, objects)
