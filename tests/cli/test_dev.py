@@ -22,9 +22,9 @@ class Dev:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.options: DevOptions | None = None
         self.run: Run = lambda options: 0
-        supervisor = ModuleType("pyflare.supervisor")
+        supervisor = ModuleType("pyflare.supervisor.supervisor")
         supervisor.run = self._noted  # type: ignore[attr-defined]
-        monkeypatch.setitem(sys.modules, "pyflare.supervisor", supervisor)
+        monkeypatch.setitem(sys.modules, "pyflare.supervisor.supervisor", supervisor)
 
     def _noted(self, options: DevOptions) -> int:
         self.options = options

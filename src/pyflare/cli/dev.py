@@ -56,7 +56,7 @@ def dev(ctx: click.Context, /, **given: Any) -> None:
     """
     options = options_from(given)
 
-    from pyflare.supervisor import run  # noqa: PLC0415  (a wrong flag should be told before the server is imported)
+    from pyflare.supervisor.supervisor import run  # noqa: PLC0415  (a wrong flag should be told before the server is imported)
 
     ctx.exit(run(options))
 

@@ -22,12 +22,12 @@ from pyflare.clock import SystemClock, monotonic
 from pyflare.config.options import DevOptions
 from pyflare.errors import ConfigError
 from pyflare.front.listen import DEFAULT_PORT, listen, ready_line, url_of
-from pyflare.line import Line, Message
 from pyflare.log import Log
 from pyflare.storage.lock import Holder, StateLock
+from pyflare.supervisor.line import Line, Message
 
 if TYPE_CHECKING:
-    from pyflare.watch import Watcher
+    from pyflare.supervisor.watch import Watcher
 
 DRAIN_S = 2.0  # what is in flight at a reload
 END_DRAIN_S = 0.8  # what is in flight at the end: two seconds are all there is
@@ -49,7 +49,7 @@ def run(options: DevOptions) -> int:
     """Serve until a signal comes; the exit status. Raises what is wrong with configuration, port or state folder."""
     raise_file_limit()
     if not options.reload:
-        from pyflare.alone import run_alone  # noqa: PLC0415  (imports the whole server)
+        from pyflare.supervisor.alone import run_alone  # noqa: PLC0415  (imports the whole server)
 
         return run_alone(options)
     return Supervisor(options).run()
@@ -125,7 +125,7 @@ class Supervisor:
         inherited = (theirs.fileno(), life)
         for fd in inherited:
             os.set_inheritable(fd, True)
-        command = [sys.executable, "-P", "-m", "pyflare.runtime", *map(str, inherited)]
+        command = [sys.executable, "-P", "-m", "pyflare.supervisor.runtime", *map(str, inherited)]
         environ = {name: os.environ[name] for name in PYTHON_NEEDS if name in os.environ} | WORKER_ENVIRONMENT
         pid = os.posix_spawn(sys.executable, command, environ)
         theirs.close()
@@ -263,7 +263,7 @@ class Supervisor:
     # --- changes ----------------------------------------------------------------------------------------------------
 
     def _watch(self, summary: Mapping[str, Sequence[str]]) -> None:
-        from pyflare.watch import Targets, Watcher  # noqa: PLC0415  (the first answer need not wait for it)
+        from pyflare.supervisor.watch import Targets, Watcher  # noqa: PLC0415  (the first answer need not wait for it)
 
         if self._watcher is None:
             self._watcher = Watcher()
@@ -296,7 +296,7 @@ class Supervisor:
         changed, self._changed = self._changed, set()
         due = [build for build in builds if self._current is None or _concerns(build, changed)]
         if due:
-            from pyflare.build import run_build  # noqa: PLC0415  (few workers have a build)
+            from pyflare.supervisor.build import run_build  # noqa: PLC0415  (few workers have a build)
         for build in due:
             run_build(self._log, build["command"], build["cwd"])
         if due and self._watcher is not None:

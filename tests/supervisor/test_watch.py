@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pyflare.watch import Targets, Watcher
+from pyflare.supervisor.watch import Targets, Watcher
 
 
 @pytest.fixture

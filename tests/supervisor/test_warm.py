@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pyflare.warm import packages_since, warm
+from pyflare.supervisor.warm import packages_since, warm
 
 
 @pytest.fixture

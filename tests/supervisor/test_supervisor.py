@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 
-from pyflare.supervisor import _concerns, _how_it_ended, raise_file_limit
+from pyflare.supervisor.supervisor import _concerns, _how_it_ended, raise_file_limit
 
 
 def test_the_soft_limit_of_open_files_is_raised() -> None:
@@ -31,6 +31,6 @@ def test_the_end_of_a_process_is_told_in_words() -> None:
 
 
 def test_what_is_imported_before_the_runtime_starts_is_small() -> None:
-    code = "import sys; import pyflare.supervisor; print(*sys.modules)"
+    code = "import sys; import pyflare.supervisor.supervisor; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"asyncio", "uvloop", "watchfiles", "apsw", "pyflare.server", "subprocess"} & set(loaded)

@@ -1,4 +1,4 @@
-"""The process that holds the workers: `python -m pyflare.runtime LINE LIFE`, started by the supervisor.
+"""The process that holds the workers: `python -m pyflare.supervisor.runtime LINE LIFE`, started by the supervisor.
 
     supervisor                                    runtime
     start   options, the host's environment  →
@@ -33,9 +33,9 @@ from pyflare.clock import SystemClock, use_utc
 from pyflare.config.load import Loaded, faults_of, load_workers, read_workers, state_folder
 from pyflare.config.options import DevOptions
 from pyflare.errors import ConfigError
-from pyflare.line import Line, Message, pass_on, receive_descriptors
 from pyflare.log import Log, take_terminal
-from pyflare.warm import packages_since, warm
+from pyflare.supervisor.line import Line, Message, pass_on, receive_descriptors
+from pyflare.supervisor.warm import packages_since, warm
 
 if TYPE_CHECKING:
     import ssl

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from pyflare.line import Line, pass_on, receive_descriptors
+from pyflare.supervisor.line import Line, pass_on, receive_descriptors
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import signal
 import socket
 
 from pyflare import __version__
-from pyflare.build import run_build
 from pyflare.clock import SystemClock
 from pyflare.config.load import load_workers, read_workers, state_folder
 from pyflare.config.model import WorkerConfig
@@ -17,9 +16,10 @@ from pyflare.config.options import DevOptions
 from pyflare.front.listen import listen, ready_line, url_of
 from pyflare.front.serving import Serving
 from pyflare.log import Log, take_terminal
-from pyflare.runtime import announce, show_bindings, tls_context
 from pyflare.server import Server
 from pyflare.storage.lock import Holder, StateLock
+from pyflare.supervisor.build import run_build
+from pyflare.supervisor.runtime import announce, show_bindings, tls_context
 from pyflare.worker.loops import install_policy, new_event_loop
 
 END_DRAIN_S = 0.8  # what is in flight at the end
