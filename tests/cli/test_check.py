@@ -3,7 +3,9 @@
 from click.testing import CliRunner, Result
 
 from pyflare.cli import main
-from tests.support.project import Project
+from tests.support.project import ENTRY, Project
+
+COUNTER = ENTRY.replace("import ", "import DurableObject, ") + "\n\nclass Counter(DurableObject):\n    pass\n"
 
 
 def check(project: Project, *args: str) -> Result:
@@ -43,6 +45,7 @@ def test_the_engines_look_at_their_sections_too(project: Project) -> None:
 
 def test_a_class_without_a_migration_is_one_warning_with_the_line_to_add(project: Project) -> None:
     project.configure(durable_objects={"bindings": [{"name": "C", "class_name": "Counter"}]})
+    project.write("src/entry.py", COUNTER)
     [warning] = check(project).stderr.splitlines()
     assert warning.endswith('"migrations": [{ "tag": "v1", "new_sqlite_classes": ["Counter"] }]')
 
@@ -71,3 +74,53 @@ def test_no_configuration_is_one_clear_error(project: Project) -> None:
     result = check(project)
     assert result.exit_code == 1
     assert result.stderr.startswith("error: No wrangler.json, wrangler.jsonc or wrangler.toml in ")
+
+
+def test_a_module_that_cannot_be_parsed_is_a_fault(project: Project) -> None:
+    project.configure()
+    project.write("src/entry.py", "def broken(:\n")
+    result = check(project)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "entry.py cannot be imported: SyntaxError" in result.stderr
+
+
+def test_a_module_that_is_missing_is_a_fault_with_the_line_that_imports_it(project: Project) -> None:
+    project.configure()
+    project.write("src/entry.py", "import nothing_of_this_name\n")
+    result = check(project)
+    assert result.exit_code == 1
+    assert "ModuleNotFoundError: No module named 'nothing_of_this_name'" in result.stderr
+    assert 'entry.py", line 1' in result.stderr
+
+
+def test_a_class_of_a_binding_that_is_not_exported_is_a_fault(project: Project) -> None:
+    project.configure(
+        durable_objects={"bindings": [{"name": "C", "class_name": "Counter"}]},
+        migrations=[{"tag": "v1", "new_sqlite_classes": ["Counter"]}],
+    )
+    result = check(project)
+    assert result.exit_code == 1
+    assert "Counter" in result.stderr
+
+
+def test_a_package_that_nothing_declares_is_a_warning(project: Project) -> None:
+    project.configure()
+    project.write("src/entry.py", "import click\n" + ENTRY)
+    result = check(project)
+    assert result.exit_code == 0
+    assert "entry.py imports 'click'" in result.stderr
+    assert "missing on Cloudflare" in result.stderr
+
+
+def test_a_check_leaves_nothing_behind(project: Project) -> None:
+    project.configure(kv_namespaces=[{"binding": "NOTES", "id": "n"}])
+    assert check(project).exit_code == 0
+    assert {path.name for path in project.root.iterdir()} == {".git", "src", "wrangler.jsonc"}
+
+
+def test_what_the_code_prints_stays_out_of_the_answer(project: Project) -> None:
+    project.configure()
+    project.write("src/entry.py", ENTRY + "print('hello')\n")
+    result = check(project)
+    assert result.stdout.startswith("shop: no faults")
+    assert "hello" in result.stderr

@@ -20,7 +20,7 @@ COMPLETE: Mapping[str, Any] = {
     "compatibility_date": "2026-08-01",
     "compatibility_flags": ["python_workers"],
 }
-ENTRY = "class Default(WorkerEntrypoint):\n    pass\n"
+ENTRY = "from workers import WorkerEntrypoint\n\n\nclass Default(WorkerEntrypoint):\n    pass\n"
 
 
 class Project:

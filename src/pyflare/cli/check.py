@@ -1,8 +1,9 @@
-"""`pyflare check`: the faults and warnings of a configuration, without serving it."""
+"""`pyflare check`: the faults and warnings of a configuration and of the code it names, without serving them."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -19,9 +20,11 @@ from pyflare.config.options import DevOptions
 @click.argument("script", type=PATH, required=False)
 @config_options
 def check(**given: Any) -> None:
-    """Say what is wrong with a configuration, and what a deploy would miss.
+    """Say what is wrong with a worker, and what a deploy would miss.
 
-    Warnings do not fail; faults exit with 1. Handlers that pyflare serves and Cloudflare does not find are faults.
+    SCRIPT and -c name it as for pyflare dev. Its configuration is read, then its code is imported in a state folder
+    that is thrown away; `build.command` is not run. Warnings do not fail; faults exit with 1. Handlers that pyflare
+    serves and Cloudflare does not find are faults.
     """
     options = options_of(given)
     loaded = read_workers(options, os.environ, strict=True)
@@ -29,8 +32,15 @@ def check(**given: Any) -> None:
         engines.examine(one.config, one.diagnostics)
         show_warnings(one.warnings())
     check_loaded(loaded)
+    show_warnings(_rehearse(loaded, options))
     for one in loaded:
         click.echo(_summary(one, options))
+
+
+def _rehearse(loaded: Sequence[Loaded], options: DevOptions) -> list[str]:
+    from pyflare.rehearsal import rehearse  # noqa: PLC0415  (imports the server, which a faulty configuration never needs)
+
+    return rehearse([one.config for one in loaded], options)
 
 
 def _summary(one: Loaded, options: DevOptions) -> str:

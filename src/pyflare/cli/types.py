@@ -73,7 +73,7 @@ def types(path: Path | None, env_interface: str, check: bool, **given: Any) -> N
     click.echo(f"Wrote {name}")
 
 
-def _refuse_other(file: Path, name: str) -> None:
+def _refuse_other(file: Path, name: Path) -> None:
     """ConfigError when `file` is not one of ours to write."""
     if file.suffix != ".pyi":
         raise ConfigError(f"{name} does not end in .pyi; PATH is the file to write, and -c names the configuration")
