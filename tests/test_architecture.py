@@ -28,6 +28,7 @@ ALLOWED = {
     "server": {"clock", "config", "engines", "errors", "interop", "log", "scheduler", "storage", "worker"},
     "testing": {"clock", "config", "engines", "errors", "front", "interop", "log", "server", "storage", "worker"},
     "pytest_plugin": {"testing"},
+    "rehearsal": {"clock", "config", "errors", "interop", "log", "server"},
     "supervisor": set(),
     "supervisor/line": set(),
     "supervisor/build": {"log"},
@@ -44,7 +45,9 @@ ALLOWED = {
     "supervisor/alone": {
         "clock", "config", "front", "log", "server", "storage", "supervisor/build", "supervisor/runtime", "worker",
     },
-    "cli": {"clock", "config", "engines", "errors", "interop", "log", "storage", "supervisor/supervisor"},
+    "cli": {
+        "clock", "config", "engines", "errors", "interop", "log", "rehearsal", "storage", "supervisor/supervisor",
+    },
 }  # fmt: skip
 
 FACES = "interop/modules/"
