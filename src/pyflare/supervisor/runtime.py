@@ -32,6 +32,7 @@ from pyflare import __version__, engines
 from pyflare.clock import SystemClock, use_utc
 from pyflare.config.load import Loaded, faults_of, load_workers, read_workers, state_folder
 from pyflare.config.options import DevOptions
+from pyflare.config.surroundings import ENVIRONMENT
 from pyflare.errors import ConfigError
 from pyflare.log import Log, take_terminal
 from pyflare.supervisor.line import Line, Message, pass_on, receive_descriptors
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from pyflare.front.serving import Serving
     from pyflare.server import Server
 
-ENVIRONMENT = ("HOME", "PYTHONHASHSEED")  # what `os.environ` holds on Cloudflare
 INSTALLED = "site-packages"
 LAST_WILL_S = 1.5  # for closing the state after the supervisor was killed
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyflare.clock import SystemClock, monotonic
 from pyflare.config.options import DevOptions
+from pyflare.config.surroundings import ENVIRONMENT
 from pyflare.errors import ConfigError
 from pyflare.front.listen import DEFAULT_PORT, listen, ready_line, url_of
 from pyflare.log import Log
@@ -42,7 +43,6 @@ PYTHON_NEEDS = (
     "PYTHONPATH", "PYTHONHOME", "PYTHONPYCACHEPREFIX", "PYTHONDEVMODE", "PYTHONWARNINGS",
     "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT",
 )  # fmt: skip
-WORKER_ENVIRONMENT = {"HOME": "/session", "PYTHONHASHSEED": "111"}
 
 
 def run(options: DevOptions) -> int:
@@ -126,8 +126,8 @@ class Supervisor:
         for fd in inherited:
             os.set_inheritable(fd, True)
         command = [sys.executable, "-P", "-m", "pyflare.supervisor.runtime", *map(str, inherited)]
-        environ = {name: os.environ[name] for name in PYTHON_NEEDS if name in os.environ} | WORKER_ENVIRONMENT
-        pid = os.posix_spawn(sys.executable, command, environ)
+        needed = {name: os.environ[name] for name in PYTHON_NEEDS if name in os.environ}
+        pid = os.posix_spawn(sys.executable, command, {**needed, **ENVIRONMENT})
         theirs.close()
         os.close(life)
         child = Child(pid, line, kept)

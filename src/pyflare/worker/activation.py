@@ -15,11 +15,10 @@ from types import ModuleType
 from typing import Any
 
 from pyflare.clock import Clock, SystemClock
+from pyflare.config.surroundings import ENVIRONMENT
 from pyflare.worker.time_seam import TimeSeam
 from pyflare.worker.trace import Tee
 from pyflare.worker.worker import Worker
-
-ENVIRONMENT = {"HOME": "/session", "PYTHONHASHSEED": "111"}  # all that os.environ holds on Cloudflare
 
 
 class Activation:
