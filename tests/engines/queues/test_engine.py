@@ -81,6 +81,18 @@ def test_twelve_quick_sends_make_a_batch_of_ten_and_one_of_two(tmp_path: Path) -
     play(broker(tmp_path, seen), scene)
 
 
+def test_a_batch_that_is_due_begins_as_soon_as_the_one_before_it_ends(tmp_path: Path) -> None:
+    seen = Recorder()
+
+    async def scene(b: Broker) -> None:
+        b.send(*range(20))
+        b.room.run_due(b.clock.now())  # once: the scheduler is not asked again
+        await turns(10)
+        assert seen.sizes == [10, 10]
+
+    play(broker(tmp_path, seen), scene)
+
+
 def test_messages_arrive_in_the_order_of_sending(tmp_path: Path) -> None:
     seen = Recorder()
 

@@ -94,8 +94,7 @@ class Queues(Engine):
         for consumer in self._push.values():
             for flight in consumer.overdue(now):
                 self._time_out(consumer, flight)
-            while (due := consumer.due()) is not None and due <= now:
-                self._start(consumer, now)
+            self._start_due(consumer, now)
         for pulled in self._pull.values():
             if (due := pulled.due()) is not None and due <= now:
                 self._report(pulled.queue, pulled.fate, self._store.bury_spent(pulled.queue, pulled.fate, now))
@@ -120,6 +119,10 @@ class Queues(Engine):
         self._store.close()
 
     # --- delivery -------------------------------------------------------------------------------------------------
+
+    def _start_due(self, consumer: PushConsumer, now: float) -> None:
+        while not self._stopped and (due := consumer.due()) is not None and due <= now:
+            self._start(consumer, now)
 
     def _start(self, consumer: PushConsumer, now: float) -> None:
         """Lease the next batch and hand it to the worker."""
@@ -169,6 +172,7 @@ class Queues(Engine):
             for row, _ in retried:
                 self._ctx.log.debug(f'Retrying message "{row.id}" on queue "{queue}"...')
         self._report(queue, consumer.fate, buried)
+        self._start_due(consumer, now)  # at once: until the scheduler comes to it, others have their turns
         self._ctx.poke()
 
     def _give_back(self, consumer: PushConsumer, flight: Flight) -> None:
