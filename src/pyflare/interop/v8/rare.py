@@ -1,4 +1,4 @@
-"""What `v8` has no class for: read through the `v8serialize` package, which is imported when it is first needed.
+"""What this layer has no class for: read through the `v8serialize` package, which is imported when it is first needed.
 
 A regular expression comes back as a plain object with `source` and `flags`, a boxed primitive as its primitive.
 """
@@ -11,14 +11,9 @@ from typing import Any
 from pyflare.interop.buffers import ArrayBuffer
 from pyflare.interop.containers import JsArray, JsMap, JsSet
 from pyflare.interop.dates import EPOCH, JsDate
-from pyflare.interop.errors import JsException, dom_exception
+from pyflare.interop.errors import JsException
 from pyflare.interop.proxy import JsObject, jsnull
-
-MAX_HOLES = 1_000_000  # a sparse array that claims to be longer is refused
-
-
-class Rare(Exception):
-    """The fast reader met something that it leaves to this module."""
+from pyflare.interop.v8.format import MAX_HOLES, VIEW_CLASSES, unreadable
 
 
 def loads(data: bytes) -> Any:
@@ -33,10 +28,6 @@ def loads(data: bytes) -> Any:
         return _Translation().value(read)
     except Exception as fault:  # for broken data the package raises whatever it stumbled over
         raise unreadable() from fault
-
-
-def unreadable() -> JsException:
-    return dom_exception("Unable to deserialize cloned data.", "DataCloneError")
 
 
 class _Translation:
@@ -109,8 +100,6 @@ class _Translation:
             raise unreadable()
 
     def view(self, value: Any) -> None:
-        from pyflare.interop.v8 import VIEW_CLASSES  # noqa: PLC0415  (the two modules call each other)
-
         kind = VIEW_CLASSES[int(value.view_tag)]
         buffer = self.value(value.backing_buffer)
         length = value.byte_length // getattr(kind, "size", 1)
