@@ -197,14 +197,17 @@ def test_a_ping_is_answered() -> None:
     assert coupled(steps) == (10, b"are you there")
 
 
-def test_what_breaks_the_protocol_closes_with_its_code_and_is_1006_for_the_worker() -> None:
+@pytest.mark.cloudflare("workerd: an error event; its text as seen there")
+def test_what_breaks_the_protocol_closes_with_its_code_and_is_an_error_and_1006_for_the_worker() -> None:
     async def steps(client: Client, end: End) -> Any:
         client.send(TEXT, b"\xff")
         opcode, payload = await client.receive()
         await until(lambda: bool(end.log))
-        return opcode, int.from_bytes(payload[:2], "big"), end.log[0][1]
+        (_, told), (_, closed, *_) = end.log
+        return opcode, int.from_bytes(payload[:2], "big"), told.message, closed
 
-    assert coupled(steps) == (CLOSE, 1007, 1006)
+    said = "WebSocket protocol error; protocolError.statusCode = 1007; protocolError.description = text is not UTF-8"
+    assert coupled(steps) == (CLOSE, 1007, said, 1006)
 
 
 def test_a_message_above_32_mib_closes_with_1009() -> None:

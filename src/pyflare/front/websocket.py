@@ -1,8 +1,9 @@
 """A client's WebSocket, coupled with the worker's end of it.
 
 Frames from the client go to `channel.send`, what the worker sends arrives at `on_message`. Close frames pass in both
-directions and the connection ends when both were seen; a connection that breaks is `channel.drop()` for the worker,
-and a worker that drops its end breaks the connection, so that either side sees 1006.
+directions and the connection ends when both were seen. A connection that breaks is `channel.drop()` for the worker
+(after an error if the client broke the protocol), and a worker that drops its end breaks the connection: either side
+sees 1006.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from pyflare.front.frames import (
     frame,
     parse_close,
 )
+from pyflare.interop.errors import error
 
 CLOSE_TIMEOUT_S = 5.0  # for the client's answer to our close frame
 _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
@@ -42,6 +44,8 @@ class End(Protocol):
     def close(self, code: int, reason: str) -> None: ...
 
     def drop(self) -> None: ...
+
+    def fail(self, error: BaseException) -> None: ...
 
 
 def accept_headers(headers: Mapping[str, str]) -> list[tuple[str, str]] | None:
@@ -85,7 +89,9 @@ class SocketProtocol(Connection):
                     assert isinstance(payload, bytes)
                     self._control(opcode, payload)
         except FrameError as broken:
-            self._fail(broken.code, str(broken))
+            told = f"protocolError.statusCode = {broken.code}; protocolError.description = {broken}"
+            self._channel.fail(error(f"WebSocket protocol error; {told}"))
+            self.end(broken.code, str(broken))
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
@@ -105,8 +111,8 @@ class SocketProtocol(Connection):
             if self._sent_close:
                 self._leave()
 
-    def _fail(self, code: int, reason: str) -> None:
-        """The client broke the protocol: say so and go; for the worker the connection is lost."""
+    def end(self, code: int, reason: str) -> None:
+        """Say so to the client and go; for the worker the connection is lost."""
         if not self._sent_close:
             self._sent_close = True
             self._write(close_frame(code, reason))
@@ -154,6 +160,3 @@ class SocketProtocol(Connection):
 
     def on_error(self, error: BaseException) -> None:
         self.transport.abort()
-
-    def end(self, code: int, reason: str) -> None:
-        self._fail(code, reason)
