@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -135,6 +136,12 @@ def answer(port: int, path: str = "/", timeout: float = 30.0) -> tuple[int, byte
             data += chunk
     head, _, body = data.partition(b"\r\n\r\n")
     return int(head.split()[1]), body
+
+
+def ask(url: str, path: str) -> bytes:
+    with urllib.request.urlopen(url.rstrip("/") + path) as answer:
+        body: bytes = answer.read()
+        return body
 
 
 def wait_for_answer(port: int, path: str, process: subprocess.Popen[bytes], limit: float = 60.0) -> None:

@@ -13,10 +13,9 @@ import json
 import sys
 import tempfile
 import time
-import urllib.request
 from pathlib import Path
 
-from tests.benchmarks.common import Running, free_port, pyflare, server, worker_folder
+from tests.benchmarks.common import Running, ask, free_port, pyflare, server, worker_folder
 
 WORKER = """
 import time
@@ -63,12 +62,6 @@ QUEUES = {
         {"queue": "one", "max_batch_timeout": 0},
     ],
 }
-
-
-def ask(url: str, path: str) -> bytes:
-    with urllib.request.urlopen(url.rstrip("/") + path) as answer:
-        body: bytes = answer.read()
-        return body
 
 
 def rate(url: str, count: int) -> float:

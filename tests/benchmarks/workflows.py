@@ -14,11 +14,10 @@ import json
 import sys
 import tempfile
 import time
-import urllib.request
 from pathlib import Path
 
 from pyflare.testing import Harness
-from tests.benchmarks.common import Running, free_port, pyflare, server, worker_folder
+from tests.benchmarks.common import Running, ask, free_port, pyflare, server, worker_folder
 
 WORKER = """
 from urllib.parse import parse_qs, urlsplit
@@ -73,12 +72,6 @@ WORKFLOWS = [
     {"name": "flow", "binding": "FLOW", "class_name": "Flow"},
     {"name": "sleeper", "binding": "SLEEPER", "class_name": "Sleeper"},
 ]
-
-
-def ask(url: str, path: str) -> bytes:
-    with urllib.request.urlopen(url.rstrip("/") + path) as answer:
-        body: bytes = answer.read()
-        return body
 
 
 def run_steps(url: str, count: int) -> float:

@@ -9,6 +9,7 @@ from pyflare.interop import scope
 from pyflare.interop.containers import JsArray
 from pyflare.interop.errors import JsException, error
 from pyflare.interop.promise import JsPromise, inside, perform, start
+from tests.support.gate import Unconfirmed
 
 
 def run(test: Callable[[], Awaitable[Any]]) -> Any:
@@ -126,28 +127,6 @@ async def _awaited(value: Awaitable[Any]) -> Any:
     return await value
 
 
-class Gate:
-    """An object with unconfirmed writes."""
-
-    def __init__(self) -> None:
-        self.commit = asyncio.get_running_loop().create_future()
-
-    def waits(self) -> None:
-        return None
-
-    def unconfirmed(self) -> "asyncio.Future[None]":
-        return self.commit
-
-    def hold(self, action: object) -> bool:
-        return False
-
-    def began(self, task: object) -> None:
-        return
-
-    def keep(self, channel: object) -> None:
-        return
-
-
 class FakeWorker:
     compat = None
 
@@ -155,7 +134,7 @@ class FakeWorker:
 def test_a_call_out_of_an_object_leaves_after_its_commit_and_its_own_storage_does_not_wait() -> None:
     async def main() -> tuple[list[str], list[str]]:
         done: list[str] = []
-        gate = Gate()
+        gate = Unconfirmed()
         scope.current.set(scope.Scope(FakeWorker(), FakeClock(), lambda work: None, gate))
         outbound = perform(done.append, "sent")
         inside(done.append, "stored")
@@ -169,7 +148,7 @@ def test_a_call_out_of_an_object_leaves_after_its_commit_and_its_own_storage_doe
 
 def test_a_failed_commit_fails_what_waited_for_it() -> None:
     async def main() -> None:
-        gate = Gate()
+        gate = Unconfirmed()
         scope.current.set(scope.Scope(FakeWorker(), FakeClock(), lambda work: None, gate))
         outbound = perform(print, "never")
         gate.commit.set_exception(RuntimeError("disk full"))

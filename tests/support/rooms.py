@@ -10,11 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+import pytest
+
 from pyflare.clock import FakeClock
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.model import Compat, WorkerConfig
 from pyflare.engines.base import EngineContext
 from pyflare.interop.convert import from_entries, to_js
+from pyflare.interop.errors import JsException
 from pyflare.log import Log
 from pyflare.storage.layout import Layout
 from pyflare.worker.event import Event
@@ -96,3 +99,10 @@ def settle(promise: Any) -> Any:
     """The value of a promise that needs no loop; raises its reason."""
     assert promise.settled
     return promise.result()
+
+
+def refusal(promise: Any) -> str:
+    """The error that such a promise is rejected with."""
+    with pytest.raises(JsException) as raised:
+        settle(promise)
+    return str(raised.value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,11 +16,6 @@ from pyflare.interop.proxy import jsnull
 from tests.support.rooms import NOW, Bench, js
 
 SECTIONS = {"analytics_engine_datasets": [{"binding": "POINTS", "dataset": "visits"}]}
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return Bench(tmp_path)
 
 
 @pytest.fixture

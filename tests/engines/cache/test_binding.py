@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,14 +14,9 @@ from pyflare.interop.web.headers import Headers
 from pyflare.interop.web.readable import ReadableStream
 from pyflare.interop.web.request import Request
 from pyflare.interop.web.response import Response
-from tests.support.rooms import NOW, Bench, js, run, settle
+from tests.support.rooms import NOW, Bench, js, refusal, run, settle
 
 URL = "https://cache.example/a"
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return Bench(tmp_path)
 
 
 @pytest.fixture
@@ -48,12 +42,6 @@ def request(url: str = URL, **headers: str) -> Any:
 
 def text(found: Any) -> str:
     return str(settle(found.text()))
-
-
-def refusal(promise: Any) -> str:
-    with pytest.raises(JsException) as raised:
-        settle(promise)
-    return str(raised.value)
 
 
 def test_nothing_is_undefined(cache: Any) -> None:

@@ -18,7 +18,7 @@ from pyflare.interop.buffers import ArrayBuffer, DataView, Float64Array, Uint8Ar
 from pyflare.interop.convert import to_py
 from pyflare.interop.errors import JsException
 from pyflare.interop.proxy import jsnull
-from tests.support.rooms import Bench, js, run, settle
+from tests.support.rooms import Bench, js, refusal, run, settle
 
 SECTIONS = {"d1_databases": [{"binding": "DB", "database_id": "notes"}]}
 
@@ -33,12 +33,6 @@ def room(tmp_path: Path) -> Iterator[D1]:
 @pytest.fixture
 def db(room: D1) -> Any:
     return room.bindings("w")["DB"]
-
-
-def refusal(promise: Any) -> str:
-    with pytest.raises(JsException) as raised:
-        settle(promise)
-    return str(raised.value)
 
 
 def first(db: Any, sql: str, *values: Any) -> Any:

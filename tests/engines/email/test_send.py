@@ -5,7 +5,6 @@ from __future__ import annotations
 import email
 import email.policy
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,11 +17,6 @@ from tests.support.rooms import Bench, js, run, settle
 
 HEADERS = "From: Ada <ada@site.test>\r\nTo: bob@other.test\r\nMessage-ID: <1@site.test>\r\nSubject: Hello\r\n"
 MIME = HEADERS + "\r\nThe text.\r\n"
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return Bench(tmp_path)
 
 
 @pytest.fixture

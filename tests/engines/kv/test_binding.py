@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,17 +11,12 @@ import pytest
 from pyflare.engines.kv.binding import KvNamespace
 from pyflare.engines.kv.engine import Kv
 from pyflare.interop.buffers import ArrayBuffer
-from pyflare.interop.errors import JsException
 from pyflare.interop.proxy import jsnull
 from pyflare.interop.web.readable import ReadableStream
-from tests.support.rooms import NOW, Bench, js, run, settle
+from tests.support.gate import Unconfirmed
+from tests.support.rooms import NOW, Bench, js, refusal, run, settle
 
 SECTIONS = {"kv_namespaces": [{"binding": "KV", "id": "notes"}]}
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return Bench(tmp_path)
 
 
 @pytest.fixture
@@ -35,12 +29,6 @@ def room(bench: Bench) -> Iterator[Kv]:
 @pytest.fixture
 def kv(room: Kv) -> Any:
     return room.bindings("w")["KV"]
-
-
-def refusal(promise: Any) -> str:
-    with pytest.raises(JsException) as raised:
-        settle(promise)
-    return str(raised.value)
 
 
 def names(listed: Any) -> list[str]:
@@ -352,30 +340,11 @@ def test_a_write_waits_for_the_commit_of_a_durable_object(kv: Any) -> None:
     from pyflare.config.model import Compat
     from pyflare.interop import scope
 
-    class Gate:
-        def __init__(self) -> None:
-            self.commit: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-        def waits(self) -> None:
-            return None
-
-        def unconfirmed(self) -> asyncio.Future[None]:
-            return self.commit
-
-        def hold(self, action: object) -> bool:
-            return False
-
-        def began(self, task: object) -> None:
-            return
-
-        def keep(self, channel: object) -> None:
-            return
-
     class Worker:
         compat = Compat("2026-08-01")
 
     async def scenario() -> list[Any]:
-        gate = Gate()
+        gate = Unconfirmed()
         token = scope.current.set(scope.Scope(Worker(), Bench(Path()).clock, lambda work: None, gate))
         promise = kv.put("k", "v")
         scope.current.reset(token)

@@ -17,15 +17,10 @@ from pyflare.interop.proxy import jsnull
 from pyflare.interop.web.blob import Blob
 from pyflare.interop.web.headers import Headers
 from pyflare.interop.web.readable import ReadableStream
-from tests.support.rooms import NOW, Bench, js, run, settle
+from tests.support.rooms import NOW, Bench, js, refusal, run, settle
 
 SECTIONS = {"r2_buckets": [{"binding": "BUCKET", "bucket_name": "files"}]}
 HELLO = "5d41402abc4b2a76b9719d911017c592"  # MD5 of "hello"
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return Bench(tmp_path)
 
 
 @pytest.fixture
@@ -38,12 +33,6 @@ def room(bench: Bench) -> Iterator[R2]:
 @pytest.fixture
 def bucket(room: R2) -> Any:
     return room.bindings("w")["BUCKET"]
-
-
-def refusal(promise: Any) -> str:
-    with pytest.raises(JsException) as raised:
-        settle(promise)
-    return str(raised.value)
 
 
 def text(found: Any) -> str:

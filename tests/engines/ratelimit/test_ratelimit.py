@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,11 +15,6 @@ from pyflare.interop.errors import JsException
 from tests.support.rooms import Bench, faults, settle
 
 SECTION = {"name": "LIMITER", "namespace_id": "1", "simple": {"limit": 2, "period": 60}}
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return Bench(tmp_path)
 
 
 @pytest.fixture
