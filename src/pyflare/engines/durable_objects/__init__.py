@@ -8,6 +8,8 @@ and read replicas are refused as locally on Cloudflare's own runtime, facets hav
     actor, instance      one object; one life of it               sockets          hibernating WebSockets
     gates, handlers      input and output gate; calling it        state, storage   `ctx` and `ctx.storage`
     migrations, ledger   what they do to data; what we remember   facets, place    objects within an object
+    kv, sql              what lies in an object's file            query            SQL of an operator
+    deadlines            of what is in flight
 """
 
 from pyflare.engines.durable_objects.engine import DurableObjects

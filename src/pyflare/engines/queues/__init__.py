@@ -12,9 +12,10 @@ consumers of one queue.
     body      the four content types
     batch     what the `queue` handler gets
     consumer  when one queue's next batch is due, and what is in flight
+    pull      the same for a consumer over HTTP: leases of single messages
     engine    delivery, retries, dead letters, operations
     store     the messages; `rows` are their shapes
-    rest      Cloudflare's REST paths, with pull consumers
+    rest      Cloudflare's REST paths
     panel     what the dashboard shows
 """
 

@@ -12,6 +12,8 @@ What is left out: `schedules`, the limits on concurrent instances, retention unl
     binding     env.WORKFLOW and its instances
     step        what `run` gets to call
     run         one instance in memory: which steps it has called, what it waits for
+    call        a step that was called and has not ended
+    attempts    of `step.do`: results, failures, the pauses between
     waiting     whether all tasks of an instance wait for the engine
     replay      whether a replay follows the recorded steps
     rollback    compensation, the last step first
@@ -19,7 +21,8 @@ What is left out: `schedules`, the limits on concurrent instances, retention unl
     operations  create, pause, resume, terminate, restart, send an event, delete
     history     an instance as an operator sees it
     engine      the room
-    store       all rows
+    store       all rows; `schema` holds their tables, `rows` their shapes
+    faults      errors between the worker, the rows and JavaScript
     rest        the REST paths that wrangler and the explorer use
     actions     the same for the dashboard and the command line
     panel       what the dashboard shows
