@@ -39,17 +39,15 @@ def entries(
             yield path, entry
 
 
-def single(
-    config: WorkerConfig, key: str, diagnostics: Diagnostics, *, required: Mapping[str, type]
-) -> dict[str, Any] | None:
-    """The one object `key`, such as `version_metadata`."""
+def single(config: WorkerConfig, key: str, diagnostics: Diagnostics) -> str | None:
+    """The name of the one binding that the object `key` declares, such as `version_metadata`."""
     entry = config.sections.get(key)
     if entry is None:
         return None
     if not isinstance(entry, dict):
         diagnostics.fault(key, f"The field should be an object but got {_shown(entry)}.")
         return None
-    return entry if check(key, entry, diagnostics, required=required, optional={}) else None
+    return str(entry["binding"]) if check(key, entry, diagnostics, required={"binding": str}, optional={}) else None
 
 
 def check(

@@ -18,8 +18,7 @@ class Images(Engine):
     @staticmethod
     def parse(config: WorkerConfig, diagnostics: Diagnostics) -> str | None:
         """The name of the binding."""
-        entry = single(config, "images", diagnostics, required={"binding": str})
-        return None if entry is None else str(entry["binding"])
+        return single(config, "images", diagnostics)
 
     def __init__(self, configs: Mapping[str, str | None], ctx: EngineContext) -> None:
         self._names = configs

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 from pyflare.config.diagnostics import Diagnostics
-from pyflare.config.entries import entries
 from pyflare.config.model import WorkerConfig
 from pyflare.engines.base import BindingRow, Engine, EngineContext, Panel, Table
 from pyflare.engines.pipelines.binding import Pipeline
+from pyflare.engines.pipelines.config import PipelineBinding, parse
 from pyflare.engines.pipelines.store import append, file_of, latest
 
 SHOWN_RECORDS = 100
-
-
-@dataclass(frozen=True)
-class PipelineBinding:
-    binding: str
-    name: str
 
 
 class Pipelines(Engine):
@@ -29,15 +22,7 @@ class Pipelines(Engine):
 
     @staticmethod
     def parse(config: WorkerConfig, diagnostics: Diagnostics) -> Sequence[PipelineBinding]:
-        optional = {"pipeline": str, "stream": str}
-        bindings = []
-        for path, entry in entries(config, "pipelines", diagnostics, required={"binding": str}, optional=optional):
-            name = entry.get("pipeline") or entry.get("stream")
-            if not name:
-                diagnostics.fault(path, 'bindings should have a string "pipeline" or "stream" field.')
-                continue
-            bindings.append(PipelineBinding(entry["binding"], name))
-        return bindings
+        return parse(config, diagnostics)
 
     def __init__(self, configs: Mapping[str, Sequence[PipelineBinding]], ctx: EngineContext) -> None:
         self._configs = configs

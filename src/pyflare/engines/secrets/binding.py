@@ -10,7 +10,7 @@ from pyflare.interop.promise import JsPromise, perform
 from pyflare.interop.proxy import JsProxy
 
 if TYPE_CHECKING:
-    from pyflare.engines.secrets.engine import Secret
+    from pyflare.engines.secrets.config import Secret
 
 
 class SecretsStoreSecret(JsProxy):

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from pyflare.config.diagnostics import Diagnostics
-from pyflare.config.entries import entries
 from pyflare.config.model import WorkerConfig
 from pyflare.engines.base import Action, BindingRow, Engine, EngineContext, Panel, Table
 from pyflare.engines.secrets.binding import SecretsStoreSecret
+from pyflare.engines.secrets.config import Secret, parse
 from pyflare.storage.keyvalue import KeyValueStore
 
 UNIQUE_KEY = "miniflare-secrets-store-KVNamespaceObject"
-FIELDS = {"binding": str, "store_id": str, "secret_name": str}
-
-
-@dataclass(frozen=True)
-class Secret:
-    binding: str
-    store: str
-    name: str
 
 
 class SecretsStore(Engine):
@@ -29,8 +20,7 @@ class SecretsStore(Engine):
 
     @staticmethod
     def parse(config: WorkerConfig, diagnostics: Diagnostics) -> Sequence[Secret]:
-        found = entries(config, "secrets_store_secrets", diagnostics, required=FIELDS)
-        return [Secret(entry["binding"], entry["store_id"], entry["secret_name"]) for _, entry in found]
+        return parse(config, diagnostics)
 
     def __init__(self, configs: Mapping[str, Sequence[Secret]], ctx: EngineContext) -> None:
         self._configs = configs

@@ -20,8 +20,7 @@ class VersionMetadata(Engine):
     @staticmethod
     def parse(config: WorkerConfig, diagnostics: Diagnostics) -> str | None:
         """The name of the binding."""
-        entry = single(config, "version_metadata", diagnostics, required={"binding": str})
-        return None if entry is None else str(entry["binding"])
+        return single(config, "version_metadata", diagnostics)
 
     def __init__(self, configs: Mapping[str, str | None], ctx: EngineContext) -> None:
         self._names = configs
