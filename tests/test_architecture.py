@@ -32,6 +32,7 @@ ALLOWED = {
     "supervisor": set(),
     "supervisor/line": set(),
     "supervisor/build": {"log"},
+    "supervisor/stranded": set(),
     "supervisor/warm": set(),
     "supervisor/watch": {"clock"},
     "supervisor/runtime": {
@@ -40,10 +41,11 @@ ALLOWED = {
     },
     "supervisor/supervisor": {
         "clock", "config", "errors", "front", "log", "storage",
-        "supervisor/alone", "supervisor/build", "supervisor/line", "supervisor/watch",
+        "supervisor/alone", "supervisor/build", "supervisor/line", "supervisor/stranded", "supervisor/watch",
     },
     "supervisor/alone": {
-        "clock", "config", "front", "log", "server", "storage", "supervisor/build", "supervisor/runtime", "worker",
+        "clock", "config", "errors", "front", "log", "server", "storage", "supervisor/build", "supervisor/runtime",
+        "worker",
     },
     "cli": {
         "clock", "config", "engines", "errors", "interop", "log", "rehearsal", "storage", "supervisor/supervisor",
