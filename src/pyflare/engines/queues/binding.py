@@ -6,7 +6,7 @@ before, it says the numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
 from pyflare.engines.queues import body
@@ -107,14 +107,17 @@ class WorkerQueue(JsProxy):
         return [draft]
 
     def _fix_many(self, *args: Any) -> Sequence[Draft]:
-        if not args or not isinstance(args[0], Iterable) or isinstance(args[0], (str, bytes)):
+        begin = getattr(args[0], "__iter__", None) if args else None  # also that of a Python iterator in its proxy
+        if begin is None or isinstance(args[0], (str, bytes)):
             raise _not_of_type("sendBatch", "Sequence")
         given = get(args[1] if len(args) > 1 else None, "delaySeconds")
         delay = self._usual_delay() if is_nullish(given) else whole(given)
         # One random id a batch, its first digits counted up: asking for entropy 100 times takes longer than the rest.
         first = int(self._broker.new_id(), 16)
         drafts = []
-        for at, message in enumerate(args[0]):
+        for at, message in enumerate(begin()):
+            if isinstance(message, dict):
+                raise type_error(f"{body.NO_BODY}: a dict that an iterator gives is not converted, one in a list is")
             fields = _fields(message)
             drafts.append(self._draft(f"{(first + (at << 96)) % 2**128:032x}", fields.get("body"), fields, delay))
         if not drafts:

@@ -14,6 +14,7 @@ from pyflare.interop.errors import JsException, type_error
 from pyflare.interop.proxy import JsProxy
 
 CONTENT_TYPES = ("text", "bytes", "json", "v8")
+NO_BODY = "Message body cannot be undefined"
 
 
 def content_type(given: Any, default: str) -> str:
@@ -29,7 +30,7 @@ def content_type(given: Any, default: str) -> str:
 def encode(value: Any, kind: str) -> bytes:
     """The bytes of a JavaScript value under a content type."""
     if value is None:
-        raise type_error("Message body cannot be undefined")
+        raise type_error(NO_BODY)
     if kind == "json":
         return _json(value)
     if kind == "text":
