@@ -171,12 +171,7 @@ def list_(database: str, **given: Any) -> None:
     target = Target(database, given)
     place = _existing(target)
     with target.database() as served:
-        names = place.unapplied(served)
-    if not names:
-        click.echo("✅ No migrations to apply!")
-        return
-    click.echo("Migrations to be applied:")
-    click.echo(table([{"Name": name} for name in names]))
+        _unapplied(place, served, "Name")
 
 
 @migrations.command()
@@ -187,17 +182,23 @@ def apply(database: str, **given: Any) -> None:
     target = Target(database, given)
     place = _existing(target)
     with target.database() as served:
-        names = place.unapplied(served)
-        if not names:
-            click.echo("✅ No migrations to apply!")
-            return
-        click.echo("Migrations to be applied:")
-        click.echo(table([{"name": name} for name in names]))
-        if confirmed(QUESTION.format(len(names))):
+        names = _unapplied(place, served, "name")
+        if names and confirmed(QUESTION.format(len(names))):
             _apply(target, place, served, names)
 
 
-def _apply(target: Target, place: Migrations, served: Database, names: list[str]) -> None:
+def _unapplied(place: Migrations, served: Database, heading: str) -> Sequence[str]:
+    """The migrations that are not applied, shown in a table with this heading."""
+    names = place.unapplied(served)
+    if names:
+        click.echo("Migrations to be applied:")
+        click.echo(table([{heading: name} for name in names]))
+    else:
+        click.echo("✅ No migrations to apply!")
+    return names
+
+
+def _apply(target: Target, place: Migrations, served: Database, names: Sequence[str]) -> None:
     states = dict.fromkeys(names, "🕒️")
     for name in names:
         target.announce("Executing on")
