@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from collections.abc import Callable
 
 import pytest
@@ -101,7 +102,7 @@ def test_other_lines_do_not_overtake_those_of_requests() -> None:
 
 def test_a_terminal_keeps_the_order_of_prints_and_requests(capfd: pytest.CaptureFixture[str]) -> None:
     log = Log()
-    terminal = Terminal(1, log.flush)
+    terminal = Terminal(1, log.flush, lambda: None)
     log._out = terminal
     log.defer = lambda _: None
     print("before", file=terminal)
@@ -114,7 +115,7 @@ def test_a_terminal_keeps_the_order_of_prints_and_requests(capfd: pytest.Capture
 def test_what_is_printed_is_an_object_a_line_where_json_is_wanted() -> None:
     out = io.StringIO()
     log = Log("error", "json", out)
-    printed = Spoken(log, Terminal(1, log.flush), "stdout")
+    printed = Spoken(log, Terminal(1, log.flush, lambda: None), "stdout")
     print("a", 1, file=printed)
     print("two\nlines and a", end="", file=printed)
     print(" half", file=printed)
@@ -122,3 +123,15 @@ def test_what_is_printed_is_an_object_a_line_where_json_is_wanted() -> None:
     assert [(one["level"], one["message"]) for one in map(json.loads, out.getvalue().splitlines())] == [
         ("log", "a 1"), ("log", "two"), ("log", "lines and a half"), ("warn", "x\ny"),
     ]  # fmt: skip
+
+
+def test_a_terminal_whose_reader_has_gone_says_so_and_drops_what_follows() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    said = []
+    terminal = Terminal(writing, lambda: None, lambda: said.append("gone"))
+    print("one", file=terminal)
+    print("two", file=terminal)
+    assert said == ["gone"]
+    terminal.detach().close()
+    os.close(writing)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TextIO
@@ -132,20 +133,39 @@ class Log:
 
 
 class Terminal(io.TextIOWrapper):
-    """A standard stream, line by line, that lets `before` write what waits first."""
+    """A standard stream, line by line, that lets `before` write what waits first.
 
-    def __init__(self, fd: int, before: Callable[[], None]) -> None:
+    `unheard` is called when its reader has gone; what follows is dropped.
+    """
+
+    def __init__(self, fd: int, before: Callable[[], None], unheard: Callable[[], object]) -> None:
         super().__init__(
             io.BufferedWriter(io.FileIO(fd, "wb", closefd=False)),
             encoding="utf-8",
             errors="backslashreplace",
             line_buffering=True,
         )
-        self._before = before
+        self._fd, self._before, self._unheard = fd, before, unheard
 
     def write(self, text: str) -> int:
         self._before()
-        return super().write(text)
+        try:
+            return super().write(text)
+        except BrokenPipeError:
+            self._hang_up()
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            super().flush()
+        except BrokenPipeError:
+            self._hang_up()
+
+    def _hang_up(self) -> None:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self._fd)
+        os.close(nowhere)
+        self._unheard()
 
 
 class Spoken(io.TextIOBase):
@@ -177,9 +197,18 @@ class Spoken(io.TextIOBase):
         self._log.spoken(level, text, self._stream)
 
 
-def take_terminal(log: Log) -> None:
-    """From now on `print` and `log` share one order, and nothing waits in a buffer after its line."""
-    out, err = Terminal(1, log.flush), Terminal(2, log.flush)
+def take_terminal(log: Log, unheard: Callable[[], object]) -> None:
+    """From now on `print` and `log` share one order, and nothing waits in a buffer after its line. `unheard` is called
+    once, when nobody reads them any more."""
+    heard = True
+
+    def hung_up() -> None:
+        nonlocal heard
+        if heard:
+            heard = False
+            unheard()
+
+    out, err = Terminal(1, log.flush, hung_up), Terminal(2, log.flush, hung_up)
     if log.takes_prints(out):
         sys.stdout, sys.stderr = Spoken(log, out, "stdout"), Spoken(log, out, "stderr")
     else:

@@ -196,3 +196,7 @@ def test_help_names_every_field_of_the_options(dev: Dev) -> None:
     ):
         assert flag in text
     assert "--minify" not in text
+
+
+def test_help_names_the_dashboard(dev: Dev) -> None:
+    assert "http://localhost:8787/cdn-cgi/explorer" in dev.result("--help").output

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -282,3 +285,108 @@ def test_server_json_tells_how_to_reach_it(tmp_path: Path) -> None:
         holder = json.loads(file.read_text())
         assert (holder["pid"], holder["port"]) == (dev.process.pid, dev.port)
         assert file.stat().st_mode & 0o077 == 0
+
+
+def unimportable(folder: Path, name: str = "greenlet") -> None:
+    """A module that shadows one which every runtime needs."""
+    folder.mkdir(exist_ok=True)
+    (folder / f"{name}.py").write_text("raise ImportError('no such luck')\n")
+
+
+def test_a_runtime_that_cannot_be_imported_ends_the_first_start_with_one_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unimportable(tmp_path / "shadow")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "shadow"))
+    dev = Dev(project(tmp_path / "w", HELLO), ready=False)
+    assert dev.ended() == 1
+    assert dev.output.count("Traceback") == 1
+    assert dev.output.count("ImportError: no such luck") == 1
+    assert "The worker's process ended with status 1" in dev.output
+
+
+def test_a_runtime_that_can_no_longer_be_imported_is_tried_again_at_the_next_save(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "shadow"))
+    folder = project(tmp_path / "w", HELLO)
+    with Dev(folder) as dev:
+        dev.get()  # by now the supervisor knows that it serves
+        unimportable(tmp_path / "shadow")
+        os.kill(dev.runtime_pid(), signal.SIGKILL)
+        dev.wait_for("No other can be started; the next save tries it again")
+        status, text = dev.get()
+        assert (status, "ImportError: no such luck" in text) == (500, True)
+        assert dev.children() == []
+        (tmp_path / "shadow/greenlet.py").unlink()
+        (folder / "entry.py").write_text(HELLO.replace("one", "healed"))
+        assert dev.until("healed")[0] == 200
+        assert dev.stop() == 0
+
+
+def test_nothing_stays_when_no_runtime_can_be_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "shadow"))
+    with Dev(project(tmp_path / "w", HELLO)) as dev:
+        dev.get()  # by now the supervisor knows that it serves
+        unimportable(tmp_path / "shadow")
+        os.kill(dev.runtime_pid(), signal.SIGKILL)
+        dev.wait_for("No other can be started")
+        assert dev.stop() == 0
+
+
+def test_a_worker_that_ends_the_process_while_it_is_imported_is_told_and_heals(tmp_path: Path) -> None:
+    folder = project(tmp_path, "import os\nos._exit(3)\n")
+    with Dev(folder) as dev:
+        assert "ended with status 3" in dev.get()[1]
+        (folder / "entry.py").write_text(HELLO)
+        assert dev.until("one")[0] == 200
+
+
+def test_after_a_failed_reload_no_line_says_that_all_is_well(tmp_path: Path) -> None:
+    folder = project(tmp_path, HELLO)
+    with Dev(folder) as dev:
+        (folder / "entry.py").write_text(BROKEN)
+        dev.wait_for("Every request is answered with the error above until the next save")
+        assert "Local server updated and ready" not in dev.output
+        (folder / "entry.py").write_text(HELLO)
+        dev.wait_for("Local server updated and ready")
+
+
+def test_a_build_that_fails_ends_the_first_start(tmp_path: Path) -> None:
+    dev = Dev(project(tmp_path, HELLO, build={"command": "exit 7"}), ready=False)
+    assert dev.ended() == 1
+    assert dev.lines[-1] == "error: build.command 'exit 7' failed with status 7"
+
+
+def test_a_build_that_fails_ends_the_start_without_reload_too(tmp_path: Path) -> None:
+    dev = Dev(project(tmp_path, HELLO, build={"command": "exit 7"}), "--no-reload", ready=False)
+    assert dev.ended() == 1
+    assert dev.lines[-1] == "error: build.command 'exit 7' failed with status 7"
+
+
+def test_a_build_that_fails_later_is_told_to_clients_until_one_succeeds(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    folder = project(tmp_path, HELLO, build={"command": "! test -e broken"})
+    with Dev(folder) as dev:
+        (folder / "broken").touch()
+        (folder / "src/a.py").touch()
+        assert dev.until("build.command '! test -e broken' failed with status 1")[0] == 500
+        (folder / "broken").unlink()
+        (folder / "entry.py").write_text(HELLO.replace("one", "healed"))  # not what the build watches
+        assert dev.until("healed")[0] == 200
+
+
+@pytest.mark.parametrize("flag", ["--reload", "--no-reload"])
+def test_it_ends_without_a_traceback_when_nobody_reads_what_it_says(tmp_path: Path, flag: str) -> None:
+    folder = project(tmp_path, HELLO)
+    command = f"{sys.executable} -m pyflare dev --port 0 {flag} | head -1"
+    done = subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True, timeout=20, check=True)
+    assert done.stdout.startswith("pyflare ")
+    assert done.stderr == ""
+
+
+def test_the_address_of_the_dashboard_is_told(tmp_path: Path) -> None:
+    with Dev(project(tmp_path, HELLO)) as dev:
+        [line] = [line for line in dev.lines if "Dashboard" in line]
+        assert line.endswith(f"Dashboard on http://localhost:{dev.port}/cdn-cgi/explorer")
+        assert dev.get("/cdn-cgi/explorer/")[0] == 200

@@ -135,8 +135,12 @@ class Dev:
 
     def runtime_pid(self) -> int:
         """The process that holds the worker."""
+        return self.children()[0]
+
+    def children(self) -> list[int]:
+        """The processes of the supervisor."""
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        return int(children[0])
+        return [int(pid) for pid in children]
 
 
 def is_running(pid: int) -> bool:

@@ -53,6 +53,8 @@ def dev(ctx: click.Context, /, **given: Any) -> None:
 
     SCRIPT is a configuration of any name, a folder that holds one, or a .py file. Without it and without -c,
     wrangler.json, wrangler.jsonc or wrangler.toml is searched from the working directory upward.
+
+    A dashboard of all local data is at /cdn-cgi/explorer, e.g. http://localhost:8787/cdn-cgi/explorer.
     """
     options = options_from(given)
 

@@ -6,6 +6,7 @@
     watch       which files changed
     warm        imports packages ahead of a hand-over
     build       `build.command`
+    stranded    answers while no runtime can be started
     alone       `--no-reload`: both parts in one process
 
 Nothing is imported here, since each of the two processes needs its own part only.

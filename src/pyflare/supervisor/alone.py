@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import secrets
 import signal
@@ -13,13 +14,14 @@ from pyflare.clock import SystemClock
 from pyflare.config.load import load_workers, read_workers, state_folder
 from pyflare.config.model import WorkerConfig
 from pyflare.config.options import DevOptions
+from pyflare.errors import ConfigError
 from pyflare.front.listen import listen, ready_line, url_of
 from pyflare.front.serving import Serving
 from pyflare.log import Log, take_terminal
 from pyflare.server import Server
 from pyflare.storage.lock import Holder, StateLock
 from pyflare.supervisor.build import run_build
-from pyflare.supervisor.runtime import announce, show_bindings, tls_context
+from pyflare.supervisor.runtime import announce, show_bindings, show_dashboard, tls_context
 from pyflare.worker.loops import install_policy, new_event_loop
 
 END_DRAIN_S = 0.8  # what is in flight at the end
@@ -28,7 +30,7 @@ END_DRAIN_S = 0.8  # what is in flight at the end
 def run_alone(options: DevOptions) -> int:
     """Serve until a signal comes; 1 when the worker's code is broken, since nothing here can mend it."""
     log = Log(options.log_level, options.log_format, colour=options.color)
-    take_terminal(log)
+    take_terminal(log, functools.partial(signal.raise_signal, signal.SIGTERM))
     configs = _configs(options, log)
     state = state_folder(options, configs[0])
     lock = StateLock.take(state)
@@ -48,8 +50,8 @@ def run_alone(options: DevOptions) -> int:
 def _configs(options: DevOptions, log: Log) -> list[WorkerConfig]:
     builds = [one.config.build for one in read_workers(options, os.environ)]
     for build in builds:
-        if build.command is not None:
-            run_build(log, build.command, build.cwd)
+        if build.command is not None and (fault := run_build(log, build.command, build.cwd)) is not None:
+            raise ConfigError(fault)
     return load_workers(options, os.environ)
 
 
@@ -61,6 +63,7 @@ async def _live(
     tls = tls_context(options, configs[0], state, os.environ)
     server = Server(configs, state=state, options=options, clock=clock, log=log)
     serving = Serving(server, options, clock, log)
+    url, port = url_of(dev.local_protocol, dev.ip, sockets)
     log.plain(f"pyflare {__version__}")
     announce(log, configs)
     await serving.start()
@@ -70,8 +73,8 @@ async def _live(
     stop = asyncio.Event()
     _stop_by_signal(stop)
     await serving.open(sockets, token, tls)
-    url, port = url_of(dev.local_protocol, dev.ip, sockets)
     lock.announce(Holder(os.getpid(), port, url, token))
+    show_dashboard(log, options, url)
     log.info(ready_line(dev.local_protocol, dev.ip, sockets))
     await stop.wait()
     log.info("Shutting down local server...")

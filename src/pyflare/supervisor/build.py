@@ -8,10 +8,8 @@ from pathlib import Path
 from pyflare.log import Log
 
 
-def run_build(log: Log, command: str, cwd: str | Path | None) -> bool:
-    """Whether it succeeded; a failure is told, and what the command left behind is served."""
+def run_build(log: Log, command: str, cwd: str | Path | None) -> str | None:
+    """Why it failed; None: it did not."""
     log.info(f"Running custom build: {command}")
     status = subprocess.run(command, shell=True, cwd=cwd, check=False).returncode
-    if status:
-        log.error(f"{command!r} failed with status {status}")
-    return status == 0
+    return f"build.command {command!r} failed with status {status}" if status else None

@@ -10,6 +10,8 @@
     stop    where connections go             →
                                              ←    stopped
 
+`failed` in place of `configured` or `prepared`: the first start cannot go on. `crashed`: pyflare itself is at fault.
+`unheard`: nobody reads what is printed any more.
 LINE is a socket for these messages, LIFE a pipe that ends with the supervisor.
 """
 
@@ -23,6 +25,7 @@ import signal
 import socket
 import sys
 import threading
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +36,7 @@ from pyflare.clock import SystemClock, use_utc
 from pyflare.config.load import Loaded, faults_of, load_workers, read_workers, state_folder
 from pyflare.config.options import DevOptions
 from pyflare.config.surroundings import ENVIRONMENT
+from pyflare.dashboard import EXPLORER_ALIAS
 from pyflare.errors import ConfigError
 from pyflare.log import Log, take_terminal
 from pyflare.supervisor.line import Line, Message, pass_on, receive_descriptors
@@ -62,6 +66,9 @@ def main(arguments: list[str]) -> int:
         return Runtime(line, life, start).run()
     except EOFError:
         return 1
+    except Exception as raised:
+        line.send("crashed", trace="".join(traceback.format_exception(raised)).rstrip())  # the supervisor shows it
+        return 1
 
 
 @dataclass(frozen=True)
@@ -86,7 +93,7 @@ class Runtime:
         self._warm: list[str] = start["warm"]  # packages that the runtime before this one used
         options = self._options
         self._log = Log(options.log_level, options.log_format, colour=options.color, said=start["said"])
-        take_terminal(self._log)
+        take_terminal(self._log, lambda: line.send("unheard"))
         self._clock = SystemClock()
 
     def run(self) -> int:
@@ -97,7 +104,9 @@ class Runtime:
         from pyflare.worker.loops import install_policy, new_event_loop  # noqa: PLC0415  (after `configured` was sent)
 
         load, _ = self._line.wait()
-        if load["built"] and not isinstance(configs, ConfigError):
+        if load["fault"] is not None and not isinstance(configs, ConfigError):
+            configs = ConfigError(load["fault"])
+        elif load["built"] and not isinstance(configs, ConfigError):
             configs = self._read_again()
         install_policy()
         loop = new_event_loop()
@@ -202,9 +211,19 @@ class Runtime:
         await serving.open([socket.socket(fileno=fd) for fd in fds[:count]], message["token"], prepared.tls)
         for fd in fds[count:]:
             self._take_over(serving, socket.socket(fileno=fd))
-        self._log.info(message["ready"])
+        self._tell(message["ready"], message["url"], serving.broken is not None)
         packages = [*self._warm, *packages_since(before)]
         self._line.send("serving", said=sorted(self._log.said), packages=packages)
+
+    def _tell(self, ready: str, url: str, broken: bool) -> None:
+        """What is served now; `ready` is empty when it was said in a life before this one."""
+        if ready:
+            show_dashboard(self._log, self._options, url)
+            self._log.info(ready)
+        if broken:
+            self._log.warn("Every request is answered with the error above until the next save")
+        elif not ready:
+            self._log.info("Local server updated and ready")
 
     def _take_over(self, serving: Serving, line: socket.socket) -> None:
         """Go on with the connections of the runtime before this one."""
@@ -277,6 +296,11 @@ def show_bindings(log: Log, serving: Serving) -> None:
     table = bindings_table(serving.rows())
     if table:
         log.plain(table)
+
+
+def show_dashboard(log: Log, options: DevOptions, url: str) -> None:
+    if options.explorer:
+        log.info(f"Dashboard on {url}{EXPLORER_ALIAS}")
 
 
 def _summary(options: DevOptions, loaded: list[Loaded]) -> dict[str, Any]:

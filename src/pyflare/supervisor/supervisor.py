@@ -8,6 +8,7 @@ The sockets listen all the time, so a client waits, and is never refused.
 
 from __future__ import annotations
 
+import functools
 import os
 import selectors
 import signal
@@ -23,7 +24,7 @@ from pyflare.config.options import DevOptions
 from pyflare.config.surroundings import ENVIRONMENT
 from pyflare.errors import ConfigError
 from pyflare.front.listen import DEFAULT_PORT, listen, ready_line, url_of
-from pyflare.log import Log
+from pyflare.log import Log, Terminal
 from pyflare.storage.lock import Holder, StateLock
 from pyflare.supervisor.line import Line, Message
 
@@ -75,13 +76,17 @@ class Child:
     phase: str = "new"  # new, configured, prepared, serving, stopping, dead
     deadline: float | None = None
     served_at: float = 0.0
+    crash: str | None = None  # it only tells why there is no other
+    trace: str = ""  # what it died of, where it could still say so
     summary: Message = field(default_factory=dict)
 
 
 class Supervisor:
     def __init__(self, options: DevOptions) -> None:
         self._options = options
-        self._log = Log(options.log_level, options.log_format, colour=options.color)
+        terminal = Terminal(1, lambda: None, self._end_unheard)
+        self._log = Log(options.log_level, options.log_format, terminal, options.color)
+        self._status = 0
         self._token = os.urandom(16).hex()
         self._selector = selectors.DefaultSelector()
         self._watcher: Watcher | None = None
@@ -89,6 +94,7 @@ class Supervisor:
         self._next: Child | None = None
         self._again = False  # something changed while `_next` was on its way
         self._changed: set[str] = set()
+        self._unbuilt: str | None = None  # why the last build failed
         self._said: list[str] = []
         self._packages: list[str] = []  # what the worker imports of others
         self._lock: StateLock | None = None
@@ -96,8 +102,10 @@ class Supervisor:
         self._baton: socket.socket | None = None  # where `_next` gets the connections of `_current` from
         self._since_ns = 0
         self._failure: ConfigError | None = None
+        self._stranded = False  # no runtime can be started: we answer
         self._where: tuple[object, ...] = ()  # the address that was asked for
-        self._ready = ""  # the line that says that it serves
+        self._ready = ""  # the line that says that it serves; empty once it was said
+        self._url = ""
         self._ending: float | None = None  # when what still runs is killed
 
     def run(self) -> int:
@@ -105,13 +113,13 @@ class Supervisor:
         self._since_ns = int(SystemClock().now() * 1e9)
         try:
             self._next = self._spawn()
-            while self._current or self._next:
+            while self._current or self._next or self._stranded:
                 for key, _ in self._selector.select(self._patience()):
                     key.data()
                 self._kill_the_late()
             if self._failure is not None:
                 raise self._failure
-            return 0
+            return self._status
         finally:
             self._clean_up()
             restore()
@@ -130,7 +138,7 @@ class Supervisor:
         pid = os.posix_spawn(sys.executable, command, {**needed, **ENVIRONMENT})
         theirs.close()
         os.close(life)
-        child = Child(pid, line, kept)
+        child = Child(pid, line, kept, crash=crash)
         line.send(
             "start",
             options=self._options.to_json(),
@@ -138,7 +146,7 @@ class Supervisor:
             first=not self._sockets,
             crash=crash,
             said=self._said,
-            warm=self._packages,
+            warm=self._packages if crash is None else [],  # one of them may be the cause
             bytecode=not sys.dont_write_bytecode,
         )
         self._selector.register(line, selectors.EVENT_READ, lambda: self._hear(child))
@@ -154,7 +162,7 @@ class Supervisor:
         """A runtime has ended; ours to say why when nobody asked it to."""
         expected = child.phase == "stopping" or self._ending is not None or self._failure is not None
         served = child.phase == "serving" and monotonic() - child.served_at > STABLE_S
-        child.phase = "dead"
+        phase, child.phase = child.phase, "dead"
         self._selector.unregister(child.line)
         child.line.close()
         os.close(child.life)
@@ -165,14 +173,39 @@ class Supervisor:
                 self._let_serve(self._next)
         if child is self._next:
             self._next = None
-        if expected or self._next is not None:
-            return
-        text = f"The worker's process {_how_it_ended(status)}"
-        self._log.error(text)
-        if not self._sockets:
+        if not expected and self._next is None:
+            self._replace(child, phase, _why_it_ended(status, child.trace), served)
+        elif child.trace:
+            self._log.error(child.trace)
+
+    def _replace(self, dead: Child, phase: str, text: str, served: bool) -> None:
+        """A runtime died that nobody asked to: another one serves, or tells why none does. One that dies before it has
+        served would do so again, so the next save is waited for; the first start fails."""
+        begun = phase not in ("new", "configured")
+        if served or (dead.crash is None and (begun or self._watcher is not None)):
+            self._log.error(text)
+            self._next = self._spawn(None if served else text)
+        elif self._watcher is None:
             self._failure = ConfigError(text)
         else:
-            self._next = self._spawn(None if served else text)
+            self._log.error(f"{text}\nNo other can be started; the next save tries it again")
+            self._strand(text)
+
+    def _strand(self, text: str) -> None:
+        from pyflare.supervisor.stranded import answer  # noqa: PLC0415  (for what should not happen)
+
+        if self._current is not None and self._current.phase == "serving":
+            return
+        self._stranded = True
+        for one in self._sockets:
+            one.setblocking(False)
+            self._selector.register(one, selectors.EVENT_READ, functools.partial(answer, one, text))
+
+    def _end_stranding(self) -> None:
+        if self._stranded:
+            self._stranded = False
+            for one in self._sockets:
+                self._selector.unregister(one)
 
     def _kill(self, child: Child) -> None:
         os.kill(child.pid, signal.SIGKILL)
@@ -201,6 +234,13 @@ class Supervisor:
         """The first start cannot go on."""
         self._failure = ConfigError(*message["faults"])
 
+    def _on_crashed(self, child: Child, message: Message) -> None:
+        """It is about to end."""
+        child.trace = message["trace"]
+
+    def _on_unheard(self, child: Child, message: Message) -> None:
+        self._end_unheard()
+
     def _on_configured(self, child: Child, message: Message) -> None:
         child.phase, child.summary = "configured", message
         try:
@@ -211,12 +251,15 @@ class Supervisor:
             elif "port" in message and _where(message) != self._where:
                 self._log.warn("Another address to listen on is taken up by a restart, not by a reload")
             built = self._build(message["builds"])
+            if self._unbuilt is not None and self._watcher is None:
+                raise ConfigError(self._unbuilt)
         except BaseException:
             self._kill(child)
             raise
         assert self._lock is not None
+        fault = self._unbuilt if message["builds"] else None
         # The lock goes along: should we be killed, it is held until the runtime has closed the state.
-        child.line.send("load", [self._lock.fd], state=self._lock.folder.parent, built=built)
+        child.line.send("load", [self._lock.fd], state=self._lock.folder.parent, built=built, fault=fault)
 
     def _on_prepared(self, child: Child, message: Message) -> None:
         child.phase = "prepared"
@@ -235,7 +278,7 @@ class Supervisor:
 
     def _on_serving(self, child: Child, message: Message) -> None:
         child.phase, child.served_at, child.deadline = "serving", monotonic(), None
-        self._said, self._packages = message["said"], message["packages"]
+        self._said, self._packages, self._ready = message["said"], message["packages"], ""
         old, self._current, self._next = self._current, child, None
         if old is not None and old is not child:
             self._kill(old)
@@ -255,8 +298,8 @@ class Supervisor:
             listening=len(fds),
             token=self._token,
             ready=self._ready,
+            url=self._url,
         )
-        self._ready = "Local server updated and ready"
         if baton is not None:
             baton.close()
 
@@ -288,17 +331,21 @@ class Supervisor:
             return
         if self._next is not None:
             self._kill(self._next)
+        self._end_stranding()
         self._log.info("Reloading local server...")
         self._next = self._spawn()
 
     def _build(self, builds: Sequence[Mapping[str, Any]]) -> bool:
-        """Run the build commands that are due: all at the start, afterwards those whose folders changed."""
+        """Run the build commands that are due: all at the start, afterwards those whose folders changed, and all after
+        a failure, which is kept in `_unbuilt`."""
         changed, self._changed = self._changed, set()
-        due = [build for build in builds if self._current is None or _concerns(build, changed)]
+        anew = self._current is None or self._unbuilt is not None
+        due = [build for build in builds if anew or _concerns(build, changed)]
         if due:
+            self._unbuilt = None
             from pyflare.supervisor.build import run_build  # noqa: PLC0415  (few workers have a build)
         for build in due:
-            run_build(self._log, build["command"], build["cwd"])
+            self._unbuilt = self._unbuilt or run_build(self._log, build["command"], build["cwd"])
         if due and self._watcher is not None:
             self._watcher.take()  # what the command wrote is no change
         return bool(due)
@@ -326,12 +373,22 @@ class Supervisor:
     def _signalled(self, numbers: bytes) -> None:
         if self._ending is not None:
             self._ending = 0.0  # twice is urgent
-            return
+        else:
+            self._log.info("Shutting down local server...")
+            self._end()
+
+    def _end_unheard(self) -> None:
+        """Nobody reads what we say any more, as after `pyflare dev | head`: the end that a pipeline expects."""
+        if self._ending is None:
+            self._status = 1
+            self._end()
+
+    def _end(self) -> None:
         self._ending = monotonic() + END_S
+        self._end_stranding()
         if self._next is not None:
             self._kill(self._next)
         if self._current is not None and self._current.phase == "serving":
-            self._log.info("Shutting down local server...")
             self._current.phase = "stopping"
             self._current.line.send("stop", seconds=END_DRAIN_S)
 
@@ -355,7 +412,7 @@ class Supervisor:
         url, port = url_of(summary["protocol"], summary["ip"], self._sockets)
         if summary["port"] is None and port != DEFAULT_PORT:
             self._log.warn(f"Port {DEFAULT_PORT} is in use; taking {port}")
-        self._ready = ready_line(summary["protocol"], summary["ip"], self._sockets)
+        self._url, self._ready = url, ready_line(summary["protocol"], summary["ip"], self._sockets)
         self._lock.announce(Holder(os.getpid(), port, url, self._token))
 
 
@@ -366,6 +423,11 @@ def _where(summary: Message) -> tuple[object, ...]:
 def _concerns(build: Mapping[str, Any], changed: set[str]) -> bool:
     folders = [str(Path(folder).resolve()) + os.sep for folder in build["watch"]]
     return any(path.startswith(folder) for path in changed for folder in folders)
+
+
+def _why_it_ended(status: int, trace: str) -> str:
+    text = f"The worker's process {_how_it_ended(status)}"
+    return f"{text}\n{trace}" if trace else text
 
 
 def _how_it_ended(status: int) -> str:
