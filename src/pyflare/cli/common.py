@@ -10,12 +10,12 @@ import click
 
 from pyflare.config.options import DevOptions
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 PATH = click.Path(path_type=Path)
 
 
-def config_options(command: _Command) -> _Command:
+def config_options(command: Command) -> Command:
     """`-c`, `--env`, `--env-file`, `--cwd`: given as `config`, `env`, `env_file` and `cwd` (absolute)."""
     for option in reversed(
         (
@@ -29,7 +29,7 @@ def config_options(command: _Command) -> _Command:
     return command
 
 
-def persist_option(command: _Command) -> _Command:
+def persist_option(command: Command) -> Command:
     """`--persist-to`, given as `persist_to`."""
     text = "Folder of the local data (default: .wrangler/state beside the configuration)."
     click.option("--persist-to", type=PATH, help=text)(command)

@@ -6,11 +6,11 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-from pyflare.cli.common import PATH, config_options, options_of
+from pyflare.cli.common import PATH, Command, config_options, options_of
 from pyflare.cli.local_api import LocalApi
 from pyflare.cli.served import ServedDatabase
 from pyflare.config.diagnostics import Diagnostics
@@ -24,8 +24,6 @@ from pyflare.engines.d1.store import D1Fault, D1Store, path_of
 from pyflare.errors import ConfigError, EngineError
 from pyflare.storage.layout import Layout
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
 NOT_BOTH = "Error: can't use --local and --remote at the same time"
 NO_REMOTE = "pyflare works on local databases only; for the one on Cloudflare use the same command of wrangler."
 NO_PERSIST_TO = (
@@ -38,7 +36,7 @@ NO_PREVIEW = (
 )
 
 
-def place_options(command: _Command) -> _Command:
+def place_options(command: Command) -> Command:
     """Flags that say which database is meant."""
     for option in (
         click.option("--local", is_flag=True, help="The local database (always so in pyflare)."),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
+from pyflare.cli.common import Command
 
 _NO_JAVASCRIPT = "Python is not bundled"
 _LOCAL = "pyflare never leaves this machine"
@@ -55,7 +55,7 @@ IGNORED: Sequence[Ignored] = (
 )
 
 
-def ignored_flags(command: _Command) -> _Command:
+def ignored_flags(command: Command) -> Command:
     """Give a command the flags of `IGNORED`, hidden from its help."""
     for flag in IGNORED:
         names = [_switch(name) if flag.switch else name for name in flag.names]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import base64
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-from pyflare.cli.common import PATH
+from pyflare.cli.common import PATH, Command
 from pyflare.cli.local_api import LocalApi
 from pyflare.cli.place import Place, announce, place_options, refusals, warn
 from pyflare.cli.question import confirmed
@@ -20,8 +20,6 @@ from pyflare.cli.served import ServedNamespace
 from pyflare.engines.kv.namespace import Namespace, described
 from pyflare.engines.kv.store import open_namespace
 from pyflare.errors import ConfigError
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 MAX_REPORTED = 12  # items of a file that are named when they are wrong
 FIELDS = {"key", "value", "expiration", "expiration_ttl", "metadata", "base64"}
@@ -53,7 +51,7 @@ def bulk() -> None:
     """Work on many keys, named in a file."""
 
 
-def _namespace_options(command: _Command) -> _Command:
+def _namespace_options(command: Command) -> Command:
     for option in (
         click.option("--preview/--no-preview", default=None, help="Use the preview_id of the binding."),
         click.option("--namespace-id", help="Id of the namespace."),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-from pyflare.cli.common import PATH, config_options, options_of
+from pyflare.cli.common import PATH, Command, config_options, options_of
 from pyflare.clock import SystemClock
 from pyflare.config.load import read_workers, state_folder
 from pyflare.config.model import WorkerConfig
@@ -18,13 +18,11 @@ from pyflare.errors import ConfigError, EngineError
 from pyflare.interop.errors import JsException
 from pyflare.storage.layout import Layout
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
 NOT_BOTH = "Arguments remote and local are mutually exclusive"
 NO_REMOTE = "pyflare works on local data only; for what is on Cloudflare use the same command of wrangler."
 
 
-def place_options(command: _Command) -> _Command:
+def place_options(command: Command) -> Command:
     """`--local`, `--remote`, `--persist-to` and what names the configuration."""
     for option in (
         click.option("--local", is_flag=True, help="The local data (always so in pyflare)."),

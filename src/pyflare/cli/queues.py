@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-from pyflare.cli.common import config_options, persist_option
-from pyflare.cli.rooms import Rooms
+from pyflare.cli.rooms import Rooms, json_option, room_options
 from pyflare.cli.table import table
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 STATES = ("all", "waiting", "ready", "delayed", "leased")
 TYPES = ("json", "text", "bytes", "v8")
@@ -23,21 +19,13 @@ def queues() -> None:
     """Look into local queues and act on them, while `pyflare dev` runs or not."""
 
 
-def _options(command: _Command) -> _Command:
-    return config_options(persist_option(command))
-
-
-def _json_option(command: _Command) -> _Command:
-    return click.option("--json", "json_output", is_flag=True, help="Print JSON only.")(command)
-
-
 def _act(given: dict[str, Any], action: str, **fields: Any) -> Any:
     return Rooms(given).act("queues", action, **fields)
 
 
 @queues.command("list")
-@_json_option
-@_options
+@json_option
+@room_options
 def list_(json_output: bool, **given: Any) -> None:
     """Every queue with its counts."""
     found = _act(given, "list")
@@ -64,8 +52,8 @@ def _line(queue: dict[str, Any]) -> dict[str, str]:
 @queues.command()
 @click.argument("queue")
 @click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True)
-@_json_option
-@_options
+@json_option
+@room_options
 def peek(queue: str, limit: int, json_output: bool, **given: Any) -> None:
     """The next messages of QUEUE, which stay where they are."""
     _show(_act(given, "peek", queue=queue, limit=limit)["messages"], json_output)
@@ -78,8 +66,8 @@ def peek(queue: str, limit: int, json_output: bool, **given: Any) -> None:
 @click.option("--contains", metavar="TEXT", help="Messages whose body holds this text.")
 @click.option("--after", type=int, default=0, metavar="SEQ", help="Go on after this number of a former list.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=100, show_default=True)
-@_json_option
-@_options
+@json_option
+@room_options
 def messages(queue: str, id_: str | None, json_output: bool, **given: Any) -> None:
     """The messages of QUEUE, by filter."""
     filters = {name: given.pop(name) for name in ("state", "contains", "after", "limit")}
@@ -109,7 +97,7 @@ def _show(found: list[dict[str, Any]], json_output: bool) -> None:
 @click.argument("body")
 @click.option("--type", "content_type", type=click.Choice(TYPES), default="json", show_default=True)
 @click.option("--delay", type=click.IntRange(0, 86_400), metavar="SECONDS", help="Instead of the queue's own.")
-@_options
+@room_options
 def send(queue: str, body: str, content_type: str, delay: int | None, **given: Any) -> None:
     """Send BODY to QUEUE: JSON, or what --type says (bytes and v8 in base64)."""
     sent = _act(given, "send", queue=queue, body=body, content_type=content_type, delay_seconds=delay)
@@ -126,7 +114,7 @@ def send(queue: str, body: str, content_type: str, delay: int | None, **given: A
     metavar="SECONDS",
     help="How long messages wait when neither they nor their batch or producer say.",
 )
-@_options
+@room_options
 def update(queue: str, seconds: int, **given: Any) -> None:
     """Change the settings of QUEUE."""
     _act(given, "update", queue=queue, delivery_delay=seconds)
@@ -135,7 +123,7 @@ def update(queue: str, seconds: int, **given: Any) -> None:
 
 @queues.command()
 @click.argument("queue")
-@_options
+@room_options
 def pause(queue: str, **given: Any) -> None:
     """Stop delivery of QUEUE; messages are still accepted."""
     _act(given, "pause", queue=queue)
@@ -144,7 +132,7 @@ def pause(queue: str, **given: Any) -> None:
 
 @queues.command()
 @click.argument("queue")
-@_options
+@room_options
 def resume(queue: str, **given: Any) -> None:
     """Deliver QUEUE again."""
     _act(given, "resume", queue=queue)
@@ -154,7 +142,7 @@ def resume(queue: str, **given: Any) -> None:
 @queues.command()
 @click.argument("queue")
 @click.option("-f", "--force", is_flag=True, help="Do not ask.")
-@_options
+@room_options
 def purge(queue: str, force: bool, **given: Any) -> None:
     """Delete every message of QUEUE."""
     question = f"This operation will permanently delete all the messages in queue {queue}. Type {queue} to proceed."
@@ -167,7 +155,7 @@ def purge(queue: str, force: bool, **given: Any) -> None:
 @queues.command()
 @click.argument("queue")
 @click.argument("id_", metavar="[ID]", required=False)
-@_options
+@room_options
 def retry(queue: str, id_: str | None, **given: Any) -> None:
     """Deliver delayed messages of QUEUE now: all, or the one with this ID."""
     click.echo(f"{_act(given, 'retry', queue=queue, id=id_)['retried']} message(s) are due now")
@@ -177,7 +165,7 @@ def retry(queue: str, id_: str | None, **given: Any) -> None:
 @click.argument("queue")
 @click.option("--to", metavar="QUEUE", help="Where to; without it each goes back to the queue it died in.")
 @click.option("--id", "id_", metavar="ID", help="Only this message.")
-@_options
+@room_options
 def redrive(queue: str, to: str | None, id_: str | None, **given: Any) -> None:
     """Move dead letters of QUEUE back, with their attempts anew."""
     moved = _act(given, "redrive", queue=queue, to=to, id=id_)["moved"]

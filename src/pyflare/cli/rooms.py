@@ -8,8 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import click
+
 from pyflare import engines
-from pyflare.cli.common import options_of
+from pyflare.cli.common import Command, config_options, options_of, persist_option
 from pyflare.cli.local_api import LocalApi
 from pyflare.clock import SystemClock
 from pyflare.config.diagnostics import Diagnostics
@@ -23,8 +25,18 @@ from pyflare.storage.layout import Layout
 from pyflare.storage.lock import StateLock
 
 
+def room_options(command: Command) -> Command:
+    """What `Rooms` is made of."""
+    return config_options(persist_option(command))
+
+
+def json_option(command: Command) -> Command:
+    """`--json`, given as `json_output`."""
+    return click.option("--json", "json_output", is_flag=True, help="Print JSON only.")(command)
+
+
 class Rooms:
-    """The rooms of a project; `given` are the values of `config_options` and `persist_option`."""
+    """The rooms of a project; `given` are the values of `room_options`."""
 
     def __init__(self, given: dict[str, Any]) -> None:
         self._options = options_of(given)

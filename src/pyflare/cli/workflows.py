@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-from pyflare.cli.common import config_options, persist_option
-from pyflare.cli.rooms import Rooms
+from pyflare.cli.common import Command
+from pyflare.cli.rooms import Rooms, json_option, room_options
 from pyflare.cli.table import table
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 STATUSES = (
     "queued", "running", "waiting", "paused", "waitingForPause", "complete", "errored", "terminated",
@@ -26,16 +23,8 @@ def workflows() -> None:
     """Look into local workflows and steer their instances, while `pyflare dev` runs or not."""
 
 
-def _options(command: _Command) -> _Command:
-    return config_options(persist_option(command))
-
-
-def _json_option(command: _Command) -> _Command:
-    return click.option("--json", "json_output", is_flag=True, help="Print JSON only.")(command)
-
-
-def _instance(command: _Command) -> _Command:
-    return click.argument("workflow")(click.argument("id_", metavar="ID")(_options(command)))
+def _instance(command: Command) -> Command:
+    return click.argument("workflow")(click.argument("id_", metavar="ID")(room_options(command)))
 
 
 def _act(given: dict[str, Any], action: str, **fields: Any) -> Any:
@@ -46,8 +35,8 @@ def _act(given: dict[str, Any], action: str, **fields: Any) -> Any:
 @click.argument("workflow", required=False)
 @click.option("--status", type=click.Choice(STATUSES), help="Only instances of this status.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
-@_json_option
-@_options
+@json_option
+@room_options
 def list_(workflow: str | None, status: str | None, limit: int, json_output: bool, **given: Any) -> None:
     """Every workflow with its counts, or the instances of WORKFLOW, the latest first."""
     if workflow is None:
@@ -80,8 +69,8 @@ def _instance_line(found: dict[str, Any]) -> dict[str, str]:
 @workflows.command()
 @click.argument("workflow")
 @click.argument("id_", metavar="[ID]", default="latest")
-@_json_option
-@_options
+@json_option
+@room_options
 def describe(workflow: str, id_: str, json_output: bool, **given: Any) -> None:
     """An instance with every step: times, attempts, errors, output."""
     found = _act(given, "describe", workflow=workflow, id=id_)
@@ -127,7 +116,7 @@ def _result(step: dict[str, Any]) -> str:
 @click.argument("params", required=False)
 @click.option("--params", "params_option", metavar="JSON", help="The same as PARAMS.")
 @click.option("--id", "id_", metavar="ID", help="Without it a UUID.")
-@_options
+@room_options
 def trigger(workflow: str, params: str | None, params_option: str | None, id_: str | None, **given: Any) -> None:
     """Create an instance of WORKFLOW with PARAMS, which are JSON."""
     made = _act(given, "trigger", workflow=workflow, params=_json(params or params_option, "PARAMS"), id=id_)
@@ -139,7 +128,7 @@ def trigger(workflow: str, params: str | None, params_option: str | None, id_: s
 @click.argument("id_", metavar="ID")
 @click.option("--type", "type_", required=True, metavar="TYPE", help="What the instance waits for.")
 @click.option("--payload", metavar="JSON")
-@_options
+@room_options
 def send_event(workflow: str, id_: str, type_: str, payload: str | None, **given: Any) -> None:
     """Send an event to an instance; it is kept when nothing waits for it yet."""
     done = _act(given, "send-event", workflow=workflow, id=id_, type=type_, payload=_json(payload, "--payload"))
