@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyflare.interop import json
+from pyflare.interop import json, v8
 from pyflare.interop.buffers import ArrayBuffer, BufferView, Uint8Array
 from pyflare.interop.containers import to_text
 from pyflare.interop.errors import JsException, type_error
@@ -41,8 +41,6 @@ def encode(value: Any, kind: str) -> bytes:
         if not isinstance(value, BufferView):
             raise _wrong(kind, "ArrayBufferView", value)
         return value.to_bytes()
-    from pyflare.interop import v8  # noqa: PLC0415  (heavy, and rarely used)
-
     return v8.dumps(value)
 
 
@@ -54,8 +52,6 @@ def decode(data: bytes, kind: str) -> Any:
         return data.decode()
     if kind == "bytes":
         return Uint8Array.make(ArrayBuffer.make(data))
-    from pyflare.interop import v8  # noqa: PLC0415
-
     return v8.loads(data)
 
 
