@@ -9,7 +9,7 @@ from pyflare.errors import ConfigError
 
 DEFAULT_PORT = 8787  # wrangler's
 TRIES = 100  # ports that are tried after the default one
-BACKLOG = 2048
+BACKLOG = 2048  # clients that may wait to be accepted
 
 LOOPBACK = ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1"))
 EVERYWHERE = ((socket.AF_INET, "0.0.0.0"), (socket.AF_INET6, "::"))

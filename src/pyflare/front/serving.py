@@ -17,6 +17,7 @@ from pyflare.front.connection import Hub
 from pyflare.front.frames import SERVICE_RESTART
 from pyflare.front.http import HttpProtocol
 from pyflare.front.incoming import Incoming
+from pyflare.front.listen import BACKLOG
 from pyflare.interop import traces
 from pyflare.log import Log
 
@@ -63,7 +64,7 @@ class Serving:
         gc.freeze()
         gc.set_threshold(GC_OBJECTS, 20, 20)
         for one in sockets:
-            self._accepting.append(await loop.create_server(self._connection, sock=one, ssl=tls))
+            self._accepting.append(await loop.create_server(self._connection, sock=one, ssl=tls, backlog=BACKLOG))
 
     async def adopt(self, fd: int) -> None:
         """Go on with a connection that another process accepted."""
