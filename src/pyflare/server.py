@@ -216,8 +216,11 @@ class Server:
         return found
 
     def _open(self, name: str) -> Engine:
-        configs = self._configs.get(name) or {config.name: None for config in self.configs}
-        engine: Engine = engines.load(name)(configs, self._ctx)
+        made: Any = engines.load(name)
+        configs = self._configs.get(name)
+        if configs is None:  # nothing in the configurations asks for it
+            configs = {config.name: made.parse(config, Diagnostics(config.path)) for config in self.configs}
+        engine: Engine = made(configs, self._ctx)
         engine.configure(self.options)
         engine.join(self.workers)
         self.engines[name] = engine

@@ -116,7 +116,7 @@ def test_an_action_may_only_come_from_the_page_itself(tmp_path: Path) -> None:
 def test_unknown_rooms_and_actions_are_named(tmp_path: Path) -> None:
     async def visit(explorer: Explorer) -> None:
         status, _, message = (await explorer.api("POST", "/local/panels/nope/x")).error
-        assert status == 404 and message.startswith('No room "nope" is awake')
+        assert status == 404 and message.startswith('Nothing here is called "nope"')
         status, _, message = (await explorer.api("POST", "/local/panels/cron/x")).error
         assert (status, message) == (404, 'cron has no action "x"; there are: trigger')
 

@@ -52,7 +52,7 @@ def test_the_explorer_is_served_beside_the_worker(tmp_path: Path) -> None:
         # A page that asks every two seconds must not fill the terminal.
         dev.get("/cdn-cgi/local/durable-objects")
         dev.wait_for("GET /cdn-cgi/local/durable-objects 200")
-        assert "/explorer" not in dev.output
+        assert "GET /cdn-cgi/local/explorer" not in dev.output
 
 
 def test_objects_are_steered_by_curl(tmp_path: Path) -> None:
@@ -81,3 +81,19 @@ def test_a_command_goes_through_the_server_that_runs(tmp_path: Path) -> None:
         assert done.stdout.startswith("Sent ")
         (message,) = result(dev.request("GET", f"{API}/accounts/any/queues/jobs/messages"))["messages"]
         assert message["preview"] == '{"n":1}'
+
+
+def test_a_command_on_what_no_worker_uses_answers_as_without_a_server(tmp_path: Path) -> None:
+    def said(folder: Path, room: str) -> tuple[int, str, str]:
+        command = [sys.executable, "-m", "pyflare", room, "list"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    folder = project(tmp_path, SOURCE)
+    alone = said(folder, "workflows"), said(folder, "queues")
+    with Dev(folder) as dev:
+        assert (said(folder, "workflows"), said(folder, "queues")) == alone
+        dev.get("/")
+        dev.wait_for("GET / ")
+        assert "/cdn-cgi/pyflare" not in dev.output
+    assert alone == ((0, "There are none.\n", ""), (0, "There are no queues.\n", ""))

@@ -203,7 +203,11 @@ class Room:
 
 
 class Rooms:
-    engines: dict[str, Any] = {"room": Room()}
+    def __init__(self) -> None:
+        self.engines: dict[str, Any] = {"room": Room()}
+
+    def room(self, name: str) -> Any:
+        return self.engines.setdefault(name, Room())
 
 
 def act(wanted: object, token: str = "secret") -> tuple[int, Any]:
@@ -240,3 +244,14 @@ def test_an_action_that_does_not_exist_or_fails_says_so() -> None:
     assert act({"room": "room", "action": "none"})[0] == 404
     status, answer = act({"room": "room", "action": "add", "fields": {"x": 1}})
     assert (status, answer["type"]) == (400, "TypeError")
+
+
+def test_an_action_opens_a_room_that_no_worker_uses() -> None:
+    assert act({"room": "workflows", "action": "add", "fields": {"x": 1, "y": 2}}) == (200, {"result": 3})
+
+
+def test_what_commands_ask_is_no_line_on_the_terminal() -> None:
+    control = Control()
+    Panels(Rooms(), "secret").add_to(control)
+    assert control.is_quiet("/cdn-cgi/pyflare/do")
+    assert not control.is_quiet("/cdn-cgi/pyflare/other")

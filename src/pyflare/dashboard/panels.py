@@ -43,7 +43,7 @@ class Panels:
     def _panel(self, room: str) -> Panel:
         engine = self._engines.get(room)
         if engine is None:
-            raise NoSuchAction(f'No room "{room}" is awake; there are: {", ".join(self._engines)}')
+            raise NoSuchAction(f'Nothing here is called "{room}"; there are: {", ".join(self._engines)}')
         panel: Panel = engine.panel()
         return panel
 

@@ -66,19 +66,21 @@ class Control:
         self._loaded: dict[str, AsgiApp] = {}
         self._quiet: set[str] = set()
 
-    def add(self, path: str, handler: Handler) -> None:
-        """Answer exactly `path`, whatever the method."""
+    def add(self, path: str, handler: Handler, quiet: bool = False) -> None:
+        """Answer exactly `path`, whatever the method. `quiet`: its requests are no lines on the terminal."""
         self._routes[path] = handler
+        if quiet:
+            self._quiet.add(path)
 
     def mount(self, prefix: str, load: Callable[[], AsgiApp], quiet: bool = False) -> None:
-        """Give everything at or below `prefix` to an ASGI app; its `root_path` is the prefix. `quiet`: its requests are
-        no lines on the terminal."""
+        """Give everything at or below `prefix` to an ASGI app; its `root_path` is the prefix."""
         self._mounts[prefix] = load
         if quiet:
             self._quiet.add(prefix)
 
     def is_quiet(self, target: str) -> bool:
-        return bool(self._quiet) and self._prefix_of(path_of(target)) in self._quiet
+        path = path_of(target)
+        return path in self._quiet or self._prefix_of(path) in self._quiet
 
     async def answer(self, exchange: Exchange) -> bool:
         """Answer the request if it is ours to answer; False: it is the worker's."""

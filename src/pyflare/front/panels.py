@@ -14,6 +14,7 @@ import secrets
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from pyflare import engines
 from pyflare.dashboard import panels
 from pyflare.front.control import JSON, Answer, Call, Control
 
@@ -23,14 +24,16 @@ PREFIX = "/cdn-cgi/pyflare"
 class Rooms(Protocol):
     engines: dict[str, Any]
 
+    def room(self, name: str) -> Any: ...
+
 
 class Panels:
     def __init__(self, server: Rooms, token: str) -> None:
-        self._panels, self._token = panels.Panels(server.engines), token
+        self._server, self._panels, self._token = server, panels.Panels(server.engines), token
 
     def add_to(self, control: Control) -> None:
-        control.add(f"{PREFIX}/rooms", self.show)
-        control.add(f"{PREFIX}/do", self.act)
+        control.add(f"{PREFIX}/rooms", self.show, quiet=True)
+        control.add(f"{PREFIX}/do", self.act, quiet=True)
 
     async def show(self, call: Call) -> Answer:
         return _json(self._panels.shown())
@@ -47,6 +50,8 @@ class Panels:
         except (ValueError, KeyError, TypeError) as missing:
             return _json({"error": f"No room and action are given: {missing}"}, 404)
         try:
+            if room in engines.ENGINES:
+                self._server.room(room)  # also one that no worker uses: it is empty, as it is without a server
             return _json({"result": await self._panels.act(room, action, _fields(wanted))})
         except panels.NoSuchAction as missing:
             return _json({"error": str(missing)}, 404)
