@@ -395,3 +395,22 @@ def run(coroutine):
     sections = {"services": [{"binding": "SELF", "service": "w"}], "kv_namespaces": [{"binding": "KV", "id": "kv"}]}
     with pytest.raises(WorkerError, match="Disallowed operation called within global scope"):
         run(tmp_path, code, _nothing, sections=sections)
+
+
+def test_a_hint_for_people_does_not_cross_a_call(tmp_path: Path) -> None:
+    code = """
+from workers import Response, WorkerEntrypoint
+
+class Default(WorkerEntrypoint):
+    async def fetch(self, request):
+        try:
+            await self.env.SELF.missing_binding()
+        except Exception as error:
+            return Response(error.message)
+
+    async def missing_binding(self):
+        return self.env.ABSENT
+"""
+    sections = {"services": [{"binding": "SELF", "service": "w"}]}
+    answer, _ = run(tmp_path, code, text, sections=sections)
+    assert answer.splitlines()[-1] == "AttributeError: ABSENT"

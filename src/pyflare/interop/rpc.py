@@ -181,7 +181,7 @@ def remote(raised: BaseException) -> JsException:
 def of_python(raised: BaseException) -> JsException:
     """ "PythonError" with the traceback, or "Error: PythonError: …" before 2026-04-21. Also an error of JavaScript that
     went through Python code ends like this: its traceback says `pyodide.ffi.JsException: …`."""
-    text = traces.render(raised)
+    text = traces.formatted(raised)
     modern = scope.enabled("enhanced_error_serialization")
     seen = error(text, "PythonError") if modern else error(f"PythonError: {text}")
     seen.__dict__["remote"] = True

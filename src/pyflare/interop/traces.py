@@ -46,7 +46,13 @@ def own(trace: TracebackType | None) -> TracebackType | None:
 
 
 def render(raised: BaseException) -> str:
-    """The formatted traceback, ending in `Class: message`; what the runtime itself refused is that one line."""
+    """For people: the formatted traceback, and what to write instead where that is known."""
+    return "\n".join([formatted(raised), *_hints(raised)])
+
+
+def formatted(raised: BaseException) -> str:
+    """The formatted traceback, ending in `Class: message`, which the SDK reads on the other side of a call; what the
+    runtime itself refused is that one line."""
     if isinstance(raised, JsException) and not _passed_user_code(raised.__traceback__):
         return str(raised)
     trace = own(raised.__traceback__)
@@ -56,7 +62,7 @@ def render(raised: BaseException) -> str:
     if isinstance(raised, JsException):
         # JavaScript has no frames of its runtime either; what is no JsException may be a fault of ours, so they stay.
         made.stack = traceback.StackSummary.from_list([frame for frame in made.stack if not is_inner(frame.filename)])
-    return "\n".join(["".join(made.format()).rstrip("\n"), *_hints(raised)])
+    return "".join(made.format()).rstrip("\n")
 
 
 def _hints(raised: BaseException) -> list[str]:

@@ -89,7 +89,7 @@ class Trace:
         if isinstance(raised, asyncio.CancelledError):
             return
         seen = raised if isinstance(raised, JsException) and raised.name == "PythonError" else rpc.of_python(raised)
-        self.failures.append(Failure(self._now(), seen.name, seen.message, traces.render(raised)))
+        self.failures.append(Failure(self._now(), seen.name, seen.message, traces.formatted(raised)))
 
     def end(self, result: Any, raised: BaseException | None) -> None:
         """The handler has ended; its waitUntil work may go on."""

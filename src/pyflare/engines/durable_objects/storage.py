@@ -326,4 +326,4 @@ def _of_javascript(raised: BaseException) -> BaseException:
     """An exception of the closure as it comes out of the promise: one of Python has become a PythonError."""
     if isinstance(raised, JsException) or not isinstance(raised, Exception):
         return raised
-    return error(traces.render(raised), "PythonError")
+    return error(traces.formatted(raised), "PythonError")

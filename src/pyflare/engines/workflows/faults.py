@@ -26,7 +26,7 @@ def kept(raised: BaseException) -> Fault:
         return Fault(NON_RETRYABLE if is_non_retryable(raised) else raised.name, message)
     if is_non_retryable(raised):
         return Fault(NON_RETRYABLE, str(raised).removeprefix(PYTHON_NON_RETRYABLE).removeprefix(": "), python=True)
-    return Fault("Error", f"{PYTHON}{traces.render(raised)}")
+    return Fault("Error", f"{PYTHON}{traces.formatted(raised)}")
 
 
 def thrown(fault: Fault) -> JsException:
