@@ -213,6 +213,8 @@ class Server:
                     self.log.once("warn", warning, warning)
         if faults:
             raise ConfigError(*faults)
+        for name, configs in found.items():
+            engines.load(name).agree(configs)
         return found
 
     def _open(self, name: str) -> Engine:

@@ -90,6 +90,11 @@ class Engine(Protocol):
     def parse(config: WorkerConfig, diagnostics: Diagnostics) -> Any:
         """The room's own frozen configuration of one worker; faults go to `diagnostics`, with their path."""
 
+    @staticmethod
+    def agree(configs: Mapping[str, Any]) -> None:
+        """Raises ConfigError for what only the configurations of all workers together show to be wrong."""
+        return None
+
     def __init__(self, configs: Mapping[str, Any], ctx: EngineContext) -> None: ...
 
     def configure(self, options: DevOptions) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pyflare.config.diagnostics import Diagnostics
-from pyflare.engines.queues.config import Consumer, Producer, QueuesConfig
-from pyflare.engines.queues.engine import Queues, check
+from pyflare.engines.queues.config import Consumer, Producer, QueuesConfig, agree
+from pyflare.engines.queues.engine import Queues
 from pyflare.errors import ConfigError
 from tests.support.rooms import Bench, faults
 
@@ -82,18 +82,18 @@ def test_two_queues_may_be_each_other_s_dead_letters(tmp_path: Path) -> None:
     section = {"consumers": [{"queue": "a", "dead_letter_queue": "b"}, {"queue": "b", "dead_letter_queue": "a"}]}
     config, diagnostics = parsed(tmp_path, section)
     diagnostics.check()
-    check({"w": config})
+    agree({"w": config})
 
 
 def test_two_consumers_of_one_queue_are_refused_with_both_workers() -> None:
     configs = {"first": QueuesConfig((), (Consumer("jobs"),)), "second": QueuesConfig((), (Consumer("jobs"),))}
     with pytest.raises(ConfigError, match='Multiple consumers defined for queue "jobs": "first" and "second"'):
-        check(configs)
+        agree(configs)
 
 
 def test_two_consumers_in_one_worker_are_refused_too() -> None:
     with pytest.raises(ConfigError, match='"first" and "first"'):
-        check({"first": QueuesConfig((), (Consumer("jobs"), Consumer("jobs", "http_pull")))})
+        agree({"first": QueuesConfig((), (Consumer("jobs"), Consumer("jobs", "http_pull")))})
 
 
 def test_pyproject_may_say_what_becomes_of_the_undecided(tmp_path: Path) -> None:

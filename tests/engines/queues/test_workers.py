@@ -24,6 +24,7 @@ def room(bench: Bench, **sections: Any) -> Queues:
     configs = {}
     for worker, section in sections.items():
         configs[worker] = Queues.parse(bench.config({"queues": section}), Diagnostics())
+    Queues.agree(configs)
     return Queues(configs, bench.context)
 
 

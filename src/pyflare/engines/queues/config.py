@@ -8,6 +8,7 @@ from typing import Any
 
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.model import Compat, WorkerConfig
+from pyflare.errors import ConfigError
 
 # developers.cloudflare.com/queues/platform/limits and queues/configuration/batching-retries
 MAX_MESSAGE_BYTES = 128_000
@@ -195,3 +196,16 @@ class _Reader:
 def _kind(value: Any) -> str:
     names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
     return names.get(type(value), repr(value))
+
+
+def agree(configs: Mapping[str, QueuesConfig]) -> None:
+    """Raise ConfigError when a queue has two consumers: only all configurations together show that."""
+    owners: dict[str, str] = {}
+    faults = []
+    for worker, config in configs.items():
+        for consumer in config.consumers:
+            owner = owners.setdefault(consumer.queue, worker)
+            if owner is not worker or sum(other.queue == consumer.queue for other in config.consumers) > 1:
+                faults.append(f'Multiple consumers defined for queue "{consumer.queue}": "{owner}" and "{worker}"')
+    if faults:
+        raise ConfigError(*dict.fromkeys(faults))

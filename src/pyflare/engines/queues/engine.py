@@ -22,7 +22,6 @@ from pyflare.engines.queues.pull import Outcome, PullConsumer, Pulled
 from pyflare.engines.queues.rest import Route, routes
 from pyflare.engines.queues.rows import Buried, Draft, Fate, Listed, Standing, Tally
 from pyflare.engines.queues.store import Busy, Store
-from pyflare.errors import ConfigError
 from pyflare.interop import traces
 from pyflare.worker.event import Queue
 
@@ -50,7 +49,6 @@ class Queues(Engine):
     keys: ClassVar[Sequence[str]] = ("queues",)
 
     def __init__(self, configs: Mapping[str, QueuesConfig], ctx: EngineContext) -> None:
-        check(configs)
         self._configs = configs
         self._ctx = ctx
         self._store = Store(ctx.storage.own("queues"), ctx.storage.durability)
@@ -69,6 +67,8 @@ class Queues(Engine):
     @staticmethod
     def parse(config: WorkerConfig, diagnostics: Diagnostics) -> QueuesConfig:
         return settings.parse(config, diagnostics)
+
+    agree = staticmethod(settings.agree)
 
     def bindings(self, worker: str) -> Mapping[str, WorkerQueue]:
         config = self._configs[worker]
@@ -386,16 +386,3 @@ class Queues(Engine):
 
     def _new_lease(self) -> int:
         return int(self._ctx.new_id()[-15:], 16)
-
-
-def check(configs: Mapping[str, QueuesConfig]) -> None:
-    """Raise ConfigError when a queue has two consumers: only all configurations together show that."""
-    owners: dict[str, str] = {}
-    faults = []
-    for worker, config in configs.items():
-        for consumer in config.consumers:
-            owner = owners.setdefault(consumer.queue, worker)
-            if owner is not worker or sum(other.queue == consumer.queue for other in config.consumers) > 1:
-                faults.append(f'Multiple consumers defined for queue "{consumer.queue}": "{owner}" and "{worker}"')
-    if faults:
-        raise ConfigError(*dict.fromkeys(faults))
