@@ -19,17 +19,17 @@ from pyflare.engines.durable_objects.ledger import Ledger, Retry
 from pyflare.interop.errors import type_error
 from pyflare.storage.database import Database
 
+# As workerd made it before summer 2026: such a one does not start on a file with the third column, `actor_name`, which
+# a later one adds by itself. Until then the names are in the ledger alone.
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS _cf_ALARM (
   actor_id TEXT PRIMARY KEY,
-  scheduled_time INTEGER,
-  actor_name TEXT
+  scheduled_time INTEGER
 ) WITHOUT ROWID
 """
 COLUMNS = "SELECT name FROM pragma_table_info('_cf_ALARM')"
 ALL = "SELECT actor_id, scheduled_time, actor_name FROM _cf_ALARM"
 PUT = "INSERT OR REPLACE INTO _cf_ALARM (actor_id, scheduled_time, actor_name) VALUES (?, ?, ?)"
-# A file of a workerd before summer 2026, which must go on to work with it: it would not start with a third column.
 ALL_UNNAMED = "SELECT actor_id, scheduled_time, NULL FROM _cf_ALARM"
 PUT_UNNAMED = "INSERT OR REPLACE INTO _cf_ALARM (actor_id, scheduled_time) VALUES (?, ?)"
 REMOVE = "DELETE FROM _cf_ALARM WHERE actor_id = ?"
