@@ -154,6 +154,19 @@ def test_all_objects_can_be_evicted(tmp_path: Path) -> None:
     within(tmp_path, scene)
 
 
+def test_one_that_is_at_work_does_not_keep_the_others_awake(tmp_path: Path) -> None:
+    async def scene(w: World) -> None:
+        call = w.stub("Cart", "a").wait()
+        await asyncio.gather(*[w.stub("Cart", name).add() for name in "bc"])
+        with pytest.raises(EngineError, match="it still has active references"):
+            await w.engine.evict_all()
+        assert (w.awake("Cart", "b"), w.awake("Cart", "c")) == (False, False)
+        Cart.signal.set()
+        await call
+
+    within(tmp_path, scene)
+
+
 def test_an_object_can_be_aborted_by_hand(tmp_path: Path) -> None:
     async def scene(w: World) -> None:
         stub = w.stub("Cart")

@@ -284,14 +284,22 @@ class DurableObjects(Engine):
         raise EngineError("Timed out waiting to evict Durable Object: it still has active references.")
 
     async def evict_all(self, force: bool = False) -> int:
-        """How many there were."""
+        """How many there were. Raises `EngineError` when one of them is at work, after all others."""
         awake = [
             (namespace.class_name, actor.id, namespace.worker)
             for namespace in self.namespaces
             for actor in namespace.actors.values()
             if actor.instance is not None
         ]
-        return sum([await self.evict(*which, force) for which in awake])
+        evicted, at_work = 0, None
+        for which in awake:
+            try:
+                evicted += await self.evict(*which, force)
+            except EngineError as raised:
+                at_work = raised
+        if at_work is not None:
+            raise at_work
+        return evicted
 
     def abort(self, class_name: str, object: str, worker: str | None = None, reason: str = "") -> bool:
         """Reset an object as `ctx.abort()` does. False when it is not there."""
