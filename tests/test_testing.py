@@ -142,3 +142,14 @@ def test_two_workers_can_be_open_at_once(project: Path) -> None:
 async def test_a_marked_test_gets_a_worker(worker: Harness, tmp_path: Path) -> None:
     assert tmp_path.exists()
     assert (await worker.fetch("/increment")).json() == {"count": 1}
+
+
+def test_options_of_dev_are_taken_beside_the_configuration(project: Path) -> None:
+    options = testing.DevOptions(name="other", vars={"NAME": "from the options"})
+    answer = told(project, lambda worker: worker.fetch("/var"), options=options)
+    assert answer.text == "from the options"
+
+
+def test_a_harness_that_is_not_open_says_how_to_open_it(project: Path) -> None:
+    with pytest.raises(RuntimeError, match="async with Harness"):
+        asyncio.run(Harness(project).advance(1))

@@ -5,8 +5,10 @@
     async def test_a_greeting(worker):
         assert (await worker.fetch("/")).text == "Hello"
 
-`worker` is a `pyflare.testing.Harness` on a state of its own. The marker takes the harness's arguments; paths are
-relative to pytest's root folder. A test that is marked and asynchronous is run by this plugin.
+`worker` is a `pyflare.testing.Harness` on a state of its own. The marker takes the harness's arguments, such as
+`migrations=True` for the tables of D1 and `cron=True` for triggers that fire by the clock; paths are relative to
+pytest's root folder. A test that is marked and asynchronous is run by this plugin. The traceback of a failure shows the
+test and the worker; --full-trace what lies between, too.
 """
 
 from __future__ import annotations
@@ -40,10 +42,26 @@ def worker(request: pytest.FixtureRequest) -> Harness:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    if pyfuncitem.get_closest_marker("pyflare") is None or not inspect.iscoroutinefunction(pyfuncitem.obj):
+    __tracebackhide__ = True
+    if pyfuncitem.get_closest_marker("pyflare") is None:
         return None
-    arguments = {name: pyfuncitem.funcargs[name] for name in inspect.signature(pyfuncitem.obj).parameters}
-    asyncio.run(_run(pyfuncitem.obj, arguments))
+    names = inspect.signature(pyfuncitem.obj).parameters
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        if "worker" in names:
+            pytest.fail(
+                f"{pyfuncitem.originalname} uses `worker`: make the test async (`async def {pyfuncitem.originalname}`)",
+                False,
+            )
+        return None
+    arguments = {name: pyfuncitem.funcargs[name] for name in names}
+    try:
+        asyncio.run(_run(pyfuncitem.obj, arguments))
+    except Exception as raised:
+        from pyflare.interop import traces  # noqa: PLC0415  (imported by the harness)
+
+        if not pyfuncitem.config.getoption("fulltrace"):
+            raised.__traceback__ = traces.strip(raised.__traceback__)
+        raise
     return True
 
 

@@ -2,10 +2,12 @@
 
     async with Harness("fixtures/counter") as worker:
         answer = await worker.fetch("/increment", method="POST")
-        await worker.advance(60)                     # everything that falls due within the minute happens, in order
+        await worker.advance(60)                     # what falls due within the minute happens, in order
         socket = await worker.websocket("/room")
 
-No port is opened. With pytest see `pyflare.pytest_plugin`.
+`advance` delivers messages, fires alarms, wakes workflows, and ends what expires. Cron triggers fire with `cron=True`
+only, as with `pyflare dev --cron`; `scheduled` runs one by hand. No port is opened. With pytest see
+`pyflare.pytest_plugin`.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import io
 import json as _json
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from dataclasses import field as _field
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,7 @@ from typing import Any
 from pyflare.clock import FakeClock
 from pyflare.config.load import load_workers
 from pyflare.config.options import DevOptions
+from pyflare.engines.d1.migrations import DatabaseFile, Migrations
 from pyflare.front.cf import placeholder
 from pyflare.interop.web.body import Body
 from pyflare.interop.web.channel import Channel
@@ -32,6 +35,8 @@ from pyflare.interop.web.request import Request
 from pyflare.interop.web.response import Response
 from pyflare.log import Log
 from pyflare.server import Server
+
+__all__ = ("Answer", "DevOptions", "FakeClock", "Hangs", "Harness", "QueueView", "Socket")
 
 ORIGIN = "http://localhost:8787"
 PATIENCE_SECONDS = 10.0  # real time that `settle` waits for what is in flight
@@ -174,7 +179,8 @@ class Harness:
     """Workers by their configurations (a file, a folder, a lone `.py`), the primary one first.
 
     `state`: the folder to keep things in, for tests that open it twice; a temporary one by default. `vars` replace the
-    configuration's; `options` are those of `pyflare dev`.
+    configuration's. `cron`: triggers fire when `advance` passes their time. `migrations`: see `migrate`; here they are
+    applied when it opens. `options`: anything else that `pyflare dev` takes.
     """
 
     def __init__(
@@ -185,14 +191,25 @@ class Harness:
         vars: Mapping[str, str] | None = None,
         environ: Mapping[str, str] | None = None,
         options: DevOptions | None = None,
+        cron: bool = False,
+        migrations: bool = False,
     ) -> None:
         self.clock = clock or FakeClock()
         self._configs = [Path(config) for config in configs]
         self._state, self._vars, self._environ = state, dict(vars or {}), dict(environ or {})
-        self._options = options
+        self._options = self._with_configs(options or DevOptions(), cron)
+        self._migrations = migrations
         self._terminal = io.StringIO()
         self._cleanup = contextlib.AsyncExitStack()
-        self.server: Server
+        self._server: Server | None = None
+
+    @property
+    def server(self) -> Server:
+        if self._server is None:
+            raise RuntimeError(
+                "The worker is not open: `async with Harness(…) as worker:` opens it, pytest an async test's"
+            )
+        return self._server
 
     async def __aenter__(self) -> Harness:
         try:
@@ -206,11 +223,14 @@ class Harness:
         folder = self._state
         if folder is None:
             folder = Path(self._cleanup.enter_context(tempfile.TemporaryDirectory(prefix="pyflare-")))
-        options = self._options or self._from_configs()
+        options = self._options
         configs = load_workers(options, self._environ)
-        self.server = Server(configs, state=folder, options=options, clock=self.clock, log=Log(out=self._terminal))
-        self._cleanup.push_async_callback(self.server.stop)
-        await self.server.start()
+        server = Server(configs, state=folder, options=options, clock=self.clock, log=Log(out=self._terminal))
+        self._server = server
+        self._cleanup.push_async_callback(server.stop)
+        await server.start()
+        if self._migrations:
+            await self.migrate()
         workflows: Any = self.server.engines.get("workflows")
         if workflows is not None:
             workflows.strict = True
@@ -218,10 +238,21 @@ class Harness:
     async def __aexit__(self, *exc: object) -> None:
         await self._cleanup.aclose()
 
-    def _from_configs(self) -> DevOptions:
-        if len(self._configs) == 1:
-            return DevOptions(script=self._configs[0].resolve(), vars=self._vars)
-        return DevOptions(configs=[config.resolve() for config in self._configs], vars=self._vars)
+    def _with_configs(self, options: DevOptions, cron: bool) -> DevOptions:
+        configs = [config.resolve() for config in self._configs]
+        named: dict[str, Any] = {"script": configs[0]} if len(configs) == 1 else {"configs": configs} if configs else {}
+        return replace(options, vars={**options.vars, **self._vars}, cron=options.cron or cron, **named)
+
+    async def migrate(self, *databases: str) -> Sequence[str]:
+        """Apply what is not applied yet of the D1 migrations, as `pyflare d1 migrations apply` does: of all databases,
+        or of those with these names or bindings. Gives the names of the files; EngineError with what SQLite says."""
+        applied: list[str] = []
+        for config in self.server.configs:
+            for binding in self.server.room("d1").bound(config.name):
+                if not databases or not {binding.name, binding.database_name}.isdisjoint(databases):
+                    database = DatabaseFile(self.server.room("d1").store(binding.database))
+                    applied += Migrations.of(binding, config.root).apply_all(database)
+        return applied
 
     # --- asking -----------------------------------------------------------------------------------------------------
 

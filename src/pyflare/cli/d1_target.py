@@ -18,8 +18,7 @@ from pyflare.config.find import shown
 from pyflare.config.load import read_workers, state_folder
 from pyflare.config.model import WorkerConfig
 from pyflare.engines.d1.config import D1Binding, parse
-from pyflare.engines.d1.migrations import Database, Migrations
-from pyflare.engines.d1.script import Outcome, run_script
+from pyflare.engines.d1.migrations import Database, DatabaseFile, Migrations
 from pyflare.engines.d1.store import D1Fault, D1Store, path_of
 from pyflare.errors import ConfigError, EngineError
 from pyflare.storage.layout import Layout
@@ -121,16 +120,3 @@ class Target:
 
     def relative(self, path: Path) -> Path:
         return self._options.cwd / path
-
-
-class DatabaseFile:
-    """A database whose file this process has opened."""
-
-    def __init__(self, store: D1Store, progress: Callable[[int], None] | None) -> None:
-        self._store, self._progress = store, progress
-
-    def run(self, text: str) -> list[Outcome]:
-        try:
-            return run_script(self._store, text, self._progress)
-        except D1Fault as fault:
-            raise EngineError(fault.message) from None

@@ -45,6 +45,16 @@ def own(trace: TracebackType | None) -> TracebackType | None:
     return first or trace
 
 
+def strip(trace: TracebackType | None) -> TracebackType | None:
+    """The traceback with no frame but those of the worker and of who uses it; None when there are none."""
+    if trace is None:
+        return None
+    rest = strip(trace.tb_next)
+    if is_inner(trace.tb_frame.f_code.co_filename):
+        return rest
+    return TracebackType(rest, trace.tb_frame, trace.tb_lasti, trace.tb_lineno)
+
+
 def render(raised: BaseException) -> str:
     """For people: the formatted traceback, and what to write instead where that is known."""
     return "\n".join([formatted(raised), *_hints(raised)])

@@ -11,15 +11,15 @@ import fnmatch
 import math
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from pyflare.engines.d1.config import DEFAULT_MIGRATIONS_DIR, D1Binding
-from pyflare.engines.d1.script import Outcome
-from pyflare.engines.d1.store import quoted
-from pyflare.errors import ConfigError
+from pyflare.engines.d1.script import Outcome, run_script
+from pyflare.engines.d1.store import D1Fault, D1Store, quoted
+from pyflare.errors import ConfigError, EngineError
 
 
 class Database(Protocol):
@@ -28,6 +28,20 @@ class Database(Protocol):
     def run(self, text: str) -> Sequence[Outcome]:
         """All statements of a text or none."""
         ...
+
+
+@dataclass(frozen=True)
+class DatabaseFile:
+    """A database whose file this process has opened. `progress` is told how many statements have run."""
+
+    store: D1Store
+    progress: Callable[[int], None] | None = None
+
+    def run(self, text: str) -> list[Outcome]:
+        try:
+            return run_script(self.store, text, self.progress)
+        except D1Fault as fault:
+            raise EngineError(fault.message) from None
 
 
 @dataclass(frozen=True)
@@ -90,6 +104,13 @@ class Migrations:
         text = (self.folder / name).read_text(encoding="utf-8-sig")
         record = f"INSERT INTO {quoted(self.table)} (name)\nvalues ('{name.replace(chr(39), chr(39) * 2)}');"
         return len(database.run(f"{_ended(text)}\n{record}"))
+
+    def apply_all(self, database: Database) -> list[str]:
+        """Run what the database has not seen; the names."""
+        names = self.unapplied(database)
+        for name in names:
+            self.apply(database, name)
+        return names
 
     def _create(self) -> str:
         return f"""CREATE TABLE IF NOT EXISTS {quoted(self.table)}(

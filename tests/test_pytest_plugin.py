@@ -1,0 +1,106 @@
+"""The plugin, as a project uses it: pytest in a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+WORKER = """
+from workers import Response, WorkerEntrypoint
+
+ticks = 0
+
+
+class Default(WorkerEntrypoint):
+    async def fetch(self, request):
+        if request.url.endswith("/ticks"):
+            return Response(str(ticks))
+        found = await self.env.DB.prepare("SELECT name FROM people").all()
+        return Response.json([row.name for row in found.results])
+
+    async def scheduled(self, controller, env, ctx):
+        global ticks
+        ticks += 1
+"""
+CONFIGURATION = """
+name = "w"
+main = "entry.py"
+compatibility_date = "2026-08-01"
+compatibility_flags = ["python_workers"]
+d1_databases = [{binding = "DB", database_name = "people", database_id = "x"}]
+triggers = {crons = ["* * * * *"]}
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "entry.py").write_text(WORKER)
+    (tmp_path / "wrangler.toml").write_text(CONFIGURATION)
+    (tmp_path / "migrations").mkdir()
+    (tmp_path / "migrations/0001_people.sql").write_text("CREATE TABLE people (name TEXT);")
+    (tmp_path / "migrations/0002_ada.sql").write_text("INSERT INTO people VALUES ('Ada')")
+    return tmp_path
+
+
+def ran(project: Path, test: str, *flags: str) -> str:
+    """What pytest says of a module with `test`."""
+    (project / "test_it.py").write_text(f"import pytest\n\n{test}\n")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *flags]
+    return subprocess.run(command, cwd=project, capture_output=True, text=True, check=False).stdout
+
+
+def test_migrations_are_applied_on_request(project: Path) -> None:
+    test = """
+@pytest.mark.pyflare(".", migrations=True)
+async def test_people(worker):
+    assert (await worker.fetch("/")).json() == ["Ada"]
+    assert await worker.migrate() == []
+
+
+@pytest.mark.pyflare(".")
+async def test_by_hand(worker):
+    assert await worker.migrate("other") == []
+    assert await worker.migrate("people") == ["0001_people.sql", "0002_ada.sql"]
+    assert (await worker.fetch("/")).json() == ["Ada"]
+"""
+    assert "2 passed" in ran(project, test)
+
+
+def test_crons_fire_on_request(project: Path) -> None:
+    test = """
+@pytest.mark.pyflare(".", cron=True)
+async def test_with(worker):
+    await worker.advance(180)
+    assert (await worker.fetch("/ticks")).text == "3"
+
+
+@pytest.mark.pyflare(".")
+async def test_without(worker):
+    await worker.advance(180)
+    assert (await worker.fetch("/ticks")).text == "0"
+"""
+    assert "2 passed" in ran(project, test)
+
+
+def test_a_synchronous_test_is_told_to_be_async(project: Path) -> None:
+    said = ran(project, '@pytest.mark.pyflare(".")\ndef test_sync(worker):\n    worker.fetch("/")')
+    assert "test_sync uses `worker`: make the test async (`async def test_sync`)" in said
+    assert "1 failed" in said
+
+
+def test_a_failure_shows_the_test_and_the_worker_alone(project: Path) -> None:
+    test = '@pytest.mark.pyflare(".")\nasync def test_it(worker):\n    await worker.fetch("/")'
+    said = ran(project, test)
+    places = [line.split(":")[0] for line in said.splitlines() if ".py:" in line and "::" not in line]
+    assert places == ["test_it.py", "entry.py"]
+    assert "no such table: people" in said
+    assert "src/pyflare" in ran(project, test, "--full-trace")
+
+
+def test_a_failing_assertion_keeps_its_line(project: Path) -> None:
+    said = ran(project, '@pytest.mark.pyflare(".")\nasync def test_it(worker):\n    n = 1\n    assert n == 2')
+    assert "test_it.py:6: AssertionError" in said
+    assert "assert 1 == 2" in said
