@@ -30,16 +30,31 @@ class Default(WorkerEntrypoint):
         return Response("Hello from {name}!\\n")
 """
 
-# pywrangler deploys `dependencies`; the group is for the developer.
+TEST = """\
+import pytest
+
+pytestmark = pytest.mark.pyflare(".")
+
+
+async def test_it_greets(worker):
+    assert (await worker.fetch("/")).text == "Hello from {name}!\\n"
+"""
+
+# pywrangler deploys `dependencies`; the group is for the developer. Only names that the index has stand in it.
 PYPROJECT = """\
 [project]
 name = "{name}"
 version = "0.1.0"
-requires-python = ">=3.12"
+requires-python = ">=3.11"
 dependencies = []
 
+# For the tests pyflare is needed too. It is not on the package index yet: install it from its checkout, with
+#     pip install -e PATH/TO/pyflare
 [dependency-groups]
-dev = ["pyflare-dev", "workers-py", "workers-runtime-sdk"]
+dev = ["pytest>=8.3", "workers-py", "workers-runtime-sdk"]
+
+[tool.pytest.ini_options]
+testpaths = ["tests"]
 """
 
 GITIGNORE = """\
@@ -55,6 +70,7 @@ python_modules/
 FILES: Mapping[str, str] = {
     "wrangler.jsonc": CONFIGURATION,
     "src/entry.py": ENTRY,
+    "tests/test_entry.py": TEST,
     "pyproject.toml": PYPROJECT,
     ".gitignore": GITIGNORE,
 }
@@ -76,4 +92,4 @@ def init(name: str) -> None:
         path = folder / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text.format(name=worker, date=today), encoding="utf-8")
-    click.echo(f"Made {worker}. Serve it with\n    cd {folder} && pyflare dev")
+    click.echo(f"Made {worker}. Serve it, and test it, with\n    cd {folder} && pyflare dev\n    cd {folder} && pytest")
