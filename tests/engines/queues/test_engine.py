@@ -480,6 +480,7 @@ def test_the_wall_is_a_quarter_of_an_hour_when_nothing_is_said(tmp_path: Path) -
         await pump(b)
         assert b.room.next_due() == b.clock.now() + 900
         slow.release()
+        await pump(b)
 
     play(broker(tmp_path, slow, consumer(max_batch_timeout=0)), scene)
 
