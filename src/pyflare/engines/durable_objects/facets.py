@@ -85,14 +85,20 @@ class DurableObjectFacets(JsProxy):
 
 
 class FacetStub(Fetcher):
-    """Starts its facet with the first call."""
+    """Starts its facet with the first call, and is tied to it from then on: when that breaks, the stub stays broken."""
 
     js_name: ClassVar[str] = "Fetcher"
 
     def __init__(self, instance: Instance, name: str, startup: Callable[[], Any]) -> None:
         self._js_instance, self._js_facet, self._js_startup = instance, name, startup
+        self._js_actor: Actor | None = None
 
     async def _js_target(self) -> Actor:
+        if self._js_actor is None:
+            self._js_actor = await self._js_started()
+        return self._js_actor
+
+    async def _js_started(self) -> Actor:
         instance = self._js_instance
         found = instance.facets.get(self._js_facet)
         if found is None:
