@@ -47,3 +47,29 @@ def test_the_package_can_be_run_as_a_module(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stderr.startswith("error: No wrangler.json")
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "hint"),
+    [
+        (["queues", "list"], "pyflare queues list -c hello.py"),
+        (["queues", "peek", "jobs"], "pyflare queues peek -c hello.py"),
+        (["check"], "pyflare check hello.py"),
+        (["types"], "pyflare types -c hello.py"),
+        (["d1", "migrations", "list", "DB"], "pyflare d1 migrations list -c hello.py"),
+        (["kv", "key", "list", "--binding", "A"], "pyflare kv key list -c hello.py"),
+    ],
+)
+def test_without_a_configuration_the_hint_fits_the_command(tmp_path: Path, command: list[str], hint: str) -> None:
+    (tmp_path / "hello.py").touch()
+    result = CliRunner().invoke(main, [*command, "--cwd", str(tmp_path)])
+    assert result.exit_code == 1
+    assert f"\n      {hint}\n" in result.stderr
+
+
+def test_a_command_takes_a_folder_for_its_configuration(tmp_path: Path) -> None:
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w/wrangler.json").write_text('{"name": "w", "main": "hello.py", "compatibility_date": "2026-08-01"}')
+    (tmp_path / "w/hello.py").touch()
+    result = CliRunner().invoke(main, ["queues", "list", "--cwd", str(tmp_path), "-c", "w"])
+    assert (result.exit_code, result.stdout) == (0, "There are no queues.\n")

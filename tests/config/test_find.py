@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pyflare.config.find import find, python_files
+from pyflare.config.find import NoConfiguration, find, python_files
 from pyflare.config.load import state_folder
 from pyflare.config.options import DevOptions
 from pyflare.errors import ConfigError
@@ -179,3 +179,15 @@ def test_data_and_secrets_stay_where_the_project_is(project: Project) -> None:
     assert config.vars["SECRET"] == "1"
     assert state_folder(DevOptions(cwd=project.root), config) == project.root / ".wrangler/state/v3"
     assert config.notes[0] == "Using redirected Wrangler configuration: dist/wrangler.json"
+
+
+def test_a_configuration_may_be_a_python_file_too(project: Project) -> None:
+    [found] = find(DevOptions(cwd=project.root, configs=(Path("src/entry.py"),)))
+    assert (found.path, found.script) == (None, project.root / "src/entry.py")
+
+
+def test_what_is_missing_is_advised_for_each_command(project: Project) -> None:
+    with pytest.raises(NoConfiguration) as raised:
+        find(DevOptions(cwd=project.root))
+    assert "\n    pyflare queues list -c src/entry.py" in raised.value.advice("queues list")
+    assert "\n    pyflare check src/entry.py" in raised.value.advice("check", positional=True)

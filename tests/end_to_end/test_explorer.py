@@ -97,3 +97,14 @@ def test_a_command_on_what_no_worker_uses_answers_as_without_a_server(tmp_path: 
         dev.wait_for("GET / ")
         assert "/cdn-cgi/pyflare" not in dev.output
     assert alone == ((0, "There are none.\n", ""), (0, "There are no queues.\n", ""))
+
+
+def test_commands_find_the_server_of_a_lone_module(tmp_path: Path) -> None:
+    def said(*arguments: str) -> str:
+        command = [sys.executable, "-m", "pyflare", *arguments]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+
+    (tmp_path / "hello.py").write_text(SOURCE)
+    with Dev(tmp_path, "hello.py"):
+        assert said("queues", "list") == "There are no queues.\n"
+    assert said("queues", "list", "-c", "hello.py") == "There are no queues.\n"

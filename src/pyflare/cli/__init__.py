@@ -14,7 +14,8 @@ import click
 
 from pyflare.cli.arguments import normalised
 from pyflare.cli.report import show_error
-from pyflare.errors import PyflareError
+from pyflare.config.find import NoConfiguration
+from pyflare.errors import ConfigError, PyflareError
 
 # What a person types: the module that holds a click command of the same name, and its line in `pyflare --help`.
 COMMANDS: Mapping[str, tuple[str, str]] = {
@@ -49,14 +50,30 @@ class Commands(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **settings: Any) -> Any:
-        return super().main(normalised(sys.argv[1:] if args is None else args), *rest, **settings)
+        words = normalised(sys.argv[1:] if args is None else args)
+        return super().main(words, *rest, obj=words, **settings)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
+        except NoConfiguration as missing:
+            names, positional = self._called(ctx)
+            show_error(ConfigError(missing.advice(names, positional)))
+            ctx.exit(1)
         except PyflareError as error:
             show_error(error)
             ctx.exit(1)
+
+    def _called(self, ctx: click.Context) -> tuple[str, bool]:
+        """The command with its groups, and whether its argument may be a worker."""
+        command: click.Command | None = self
+        names: list[str] = []
+        for word in ctx.obj:
+            if not isinstance(command, click.Group) or word.startswith("-"):
+                break
+            command = command.get_command(ctx, word)
+            names.append(word)
+        return " ".join(names), command is not None and any(one.name == "script" for one in command.params)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

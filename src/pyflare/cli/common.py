@@ -12,6 +12,7 @@ from pyflare.config.options import DevOptions
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+_CONFIG = "Configuration, its folder or a .py file; repeat for more workers."
 PATH = click.Path(path_type=Path)
 
 
@@ -19,7 +20,7 @@ def config_options(command: Command) -> Command:
     """`-c`, `--env`, `--env-file`, `--cwd`: given as `config`, `env`, `env_file` and `cwd` (absolute)."""
     for option in reversed(
         (
-            click.option("-c", "--config", type=PATH, multiple=True, help="Configuration; repeat for more workers."),
+            click.option("-c", "--config", type=PATH, multiple=True, help=_CONFIG),
             click.option("-e", "--env", metavar="NAME", help="Environment of the configuration."),
             click.option("--env-file", type=PATH, multiple=True, help="Variables to load instead of .dev.vars."),
             click.option("--cwd", type=PATH, callback=_folder, help="Run as if started in this folder."),

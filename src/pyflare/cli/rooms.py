@@ -15,8 +15,8 @@ from pyflare.cli.common import Command, config_options, options_of, persist_opti
 from pyflare.cli.local_api import LocalApi
 from pyflare.clock import SystemClock
 from pyflare.config.diagnostics import Diagnostics
-from pyflare.config.find import shown
-from pyflare.config.load import check_loaded, read_workers, state_folder
+from pyflare.config.find import NoConfiguration, shown
+from pyflare.config.load import load_workers, state_folder
 from pyflare.config.model import WorkerConfig
 from pyflare.engines.base import EngineContext
 from pyflare.errors import ConfigError, EngineError
@@ -40,10 +40,15 @@ class Rooms:
 
     def __init__(self, given: dict[str, Any]) -> None:
         self._options = options_of(given)
-        loaded = read_workers(self._options, os.environ)
-        check_loaded(loaded)
-        self._configs = [one.config for one in loaded]
-        self._state = state_folder(self._options, self._configs[0])
+        try:
+            self._configs = load_workers(self._options, os.environ)
+            self._state = state_folder(self._options, self._configs[0])
+        except NoConfiguration:
+            # A lone module that is served keeps its data here, and the server knows the rest.
+            self._configs, self._state = [], (self._options.persist_to or Path(".wrangler/state")) / "v3"
+            self._state = self._options.cwd / self._state
+            if given["config"] or LocalApi.of(self._state) is None:
+                raise
 
     def act(self, room: str, action: str, **fields: Any) -> Any:
         """What the action of a room's panel gives, as JSON; EngineError with what it says against it."""

@@ -33,6 +33,29 @@ class Found:
     home: Path | None = None
 
 
+class NoConfiguration(ConfigError):
+    """There is none where one was looked for; `str()` says what to do for `pyflare dev`, `advice` for any command."""
+
+    def __init__(
+        self, sentence: str, example: str | None = None, copy: str | None = None, modules: Sequence[str] = ()
+    ) -> None:
+        self._sentence, self._example, self._copy, self._modules = sentence, example, copy, modules
+        super().__init__(self.advice("dev", positional=True))
+
+    def advice(self, command: str, positional: bool = False) -> str:
+        """For `pyflare COMMAND`, which takes a module as its argument, or else with -c."""
+        if self._example is not None:
+            text = f"{self._sentence}\nThere is an example; use it with\n    pyflare {command} -c {self._example}"
+            return f"{text}\nor make it yours with\n    cp {self._example} {self._copy}" if self._copy else text
+        if not self._modules:
+            new = f"{self._sentence}\nMake a new project with\n    pyflare init my-worker"
+            return new if positional else f"{new}\nor name a configuration, or the folder of one, with -c"
+        named = "".join(f"\n    pyflare {command} {'' if positional else '-c '}{module}" for module in self._modules)
+        lone = "A lone module can be served too:"
+        can = lone if command == "dev" else "Name a configuration, its folder or a lone module:"
+        return f"{self._sentence}\n{can}{named}\nor make a new project with\n    pyflare init my-worker"
+
+
 def find(options: DevOptions) -> list[Found]:
     """The configurations that the command line names, the primary first; at least one."""
     if options.configs:
@@ -44,7 +67,7 @@ def find(options: DevOptions) -> list[Found]:
     if redirect is not None:
         return [_redirected(redirect, path, options.cwd)]
     if path is None:
-        raise ConfigError(_nothing_found(options.cwd))
+        raise _nothing_found(options.cwd)
     return [Found(path.parent, path)]
 
 
@@ -104,7 +127,7 @@ def _is_environment(folder: Path) -> bool:
 
 def _named(options: DevOptions) -> list[Found]:
     """What `-c` names; a .py file beside it replaces `main` of the first."""
-    first, *others = (_config(options.cwd / path, options.cwd) for path in options.configs)
+    first, *others = (_positional(options.cwd / path, options.cwd) for path in options.configs)
     if options.script is None:
         return [first, *others]
     script = options.cwd / options.script
@@ -130,7 +153,7 @@ def _config(path: Path, cwd: Path) -> Found:
         return Found(path.parent, path)
     inside = next((path / name for name in NAMES if (path / name).is_file()), None)
     if inside is None:
-        raise ConfigError(_nothing_inside(path, cwd))
+        raise _nothing_inside(path, cwd)
     return Found(path.resolve(), inside.resolve())
 
 
@@ -140,30 +163,19 @@ def _existing(path: Path, cwd: Path) -> Path:
     return path
 
 
-def _nothing_found(cwd: Path) -> str:
+def _nothing_found(cwd: Path) -> NoConfiguration:
     sentence = f"No {', '.join(NAMES[:-1])} or {NAMES[-1]} in {cwd} or in a folder above it."
-    example = upward(cwd, EXAMPLES)
-    if example is not None:
-        name = shown(example, cwd)
-        copy = example.with_name(example.name.replace(".example", ""))
-        return (
-            f"{sentence}\nThere is an example; use it with\n    pyflare dev -c {name}\n"
-            f"or make it yours with\n    cp {name} {shown(copy, cwd)}"
-        )
-    return sentence + _advice(cwd, cwd)
+    return _missing(sentence, upward(cwd, EXAMPLES), cwd, cwd, to_copy=True)
 
 
-def _nothing_inside(folder: Path, cwd: Path) -> str:
+def _nothing_inside(folder: Path, cwd: Path) -> NoConfiguration:
     sentence = f"No {', '.join(NAMES[:-1])} or {NAMES[-1]} in the folder {shown(folder, cwd)}."
     example = next((folder / name for name in EXAMPLES if (folder / name).is_file()), None)
-    if example is not None:
-        return f"{sentence}\nThere is an example; use it with\n    pyflare dev -c {shown(example, cwd)}"
-    return sentence + _advice(folder, cwd)
+    return _missing(sentence, example, folder, cwd)
 
 
-def _advice(folder: Path, cwd: Path) -> str:
-    files = python_files(folder)
-    if not files:
-        return "\nMake a new project with\n    pyflare init my-worker"
-    commands = "".join(f"\n    pyflare dev {shown(folder / name, cwd)}" for name in files)
-    return f"\nA lone module can be served too:{commands}\nor make a new project with\n    pyflare init my-worker"
+def _missing(sentence: str, example: Path | None, folder: Path, cwd: Path, to_copy: bool = False) -> NoConfiguration:
+    if example is None:
+        return NoConfiguration(sentence, modules=[str(shown(folder / name, cwd)) for name in python_files(folder)])
+    copy = example.with_name(example.name.replace(".example", ""))
+    return NoConfiguration(sentence, str(shown(example, cwd)), str(shown(copy, cwd)) if to_copy else None)
