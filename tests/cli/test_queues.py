@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import io
 import json
 import urllib.error
@@ -70,6 +71,30 @@ def test_messages_can_be_filtered(site: Project) -> None:
     queues(site, "send", "jobs", "2", "--delay", "60")
     assert bodies(site, "jobs", "--state", "delayed") == ["2"]
     assert bodies(site, "jobs", "--contains", "1") == ["1"]
+
+
+def test_messages_show_their_state_and_when_they_are_due(site: Project) -> None:
+    queues(site, "send", "jobs", "1")
+    queues(site, "send", "jobs", "2", "--delay", "3600")
+    found = json.loads(queues(site, "messages", "jobs", "--json").stdout)
+    assert [message["state"] for message in found] == ["ready", "delayed"]
+    due = datetime.datetime.fromtimestamp(found[1]["due_ms"] / 1000, datetime.UTC).strftime("%Y-%m-%d %H:%M:%S")
+    for command in ("messages", "peek"):
+        assert f"delayed │ {due}" in queues(site, command, "jobs").stdout
+
+
+def test_the_list_counts_delayed_messages_apart(site: Project) -> None:
+    queues(site, "send", "jobs", "1")
+    queues(site, "send", "jobs", "2", "--delay", "3600")
+    queues(site, "send", "jobs", "3", "--delay", "3600")
+    heads, _, *rows = [line for line in queues(site, "list").stdout.splitlines() if "│" in line or "├" in line]
+    (jobs,) = [row for row in rows if " jobs " in row]
+    cells = dict(zip(_cells(heads), _cells(jobs), strict=True))
+    assert (cells["ready"], cells["delayed"]) == ("1", "2")
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip("│").split("│")]
 
 
 def test_the_list_names_every_queue_of_the_configuration(site: Project) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from typing import Any
 
@@ -11,6 +12,7 @@ from pyflare.cli.rooms import Rooms, json_option, room_options
 from pyflare.cli.table import table
 
 STATES = ("all", "waiting", "ready", "delayed", "leased")
+LATEST_MS = 253_402_300_799_000  # the end of the year 9999
 TYPES = ("json", "text", "bytes", "v8")
 
 
@@ -39,7 +41,8 @@ def _line(queue: dict[str, Any]) -> dict[str, str]:
     consumers = [consumer["script"] or "HTTP" for consumer in queue["consumers"]]
     return {
         "name": queue["queue_name"],
-        "waiting": str(queue["metrics"]["backlog_count"]),
+        "ready": str(queue["metrics"]["backlog_count"] - queue["delayed"]),
+        "delayed": str(queue["delayed"]),
         "in flight": str(queue["in_flight"]),
         "bytes": str(queue["metrics"]["backlog_bytes"]),
         "consumer": ", ".join(consumers) or "none",
@@ -84,12 +87,21 @@ def _show(found: list[dict[str, Any]], json_output: bool) -> None:
             "id": message["id"],
             "type": message["content_type"],
             "attempts": str(message["attempts"]),
+            "state": message["state"],
+            "due (UTC)": _moment(message["due_ms"]),
             "died in": message["origin"] or "",
             "body": message["preview"],
         }
         for message in found
     ]
     click.echo(table(rows) if rows else "There are no such messages.")
+
+
+def _moment(ms: int) -> str:
+    """Empty for a message that a batch holds: it is due when the batch says so."""
+    if ms > LATEST_MS:
+        return ""
+    return datetime.datetime.fromtimestamp(ms / 1000, datetime.UTC).isoformat(" ", "seconds").partition("+")[0]
 
 
 @queues.command()

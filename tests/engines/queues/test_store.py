@@ -289,3 +289,15 @@ def test_with_full_durability_only_leases_do_not_wait_for_the_disk(tmp_path: Pat
     store.settle("q", 1, take(store), [], FATE, 100.0)
     assert levels == [2, 1, 2]  # FULL, NORMAL, FULL
     store.close()
+
+
+def test_a_listed_message_tells_its_state(store: Store) -> None:
+    store.send("q", drafts("again", "held", "due"), 100.0)
+    (again,) = take(store, limit=1)
+    store.settle("q", 1, [], [(again, 30.0)], FATE, 100.0)
+    take(store, limit=1, lease=2)
+    store.send("q", drafts("later", delay=5), 100.0)
+    states = {message.body.decode(): message.state for message in store.messages("q", 100.0)}
+    assert states == {"again": "retry", "held": "leased", "due": "ready", "later": "delayed"}
+    assert store.delayed("q", 100.0) == 2
+    assert store.delayed("q", 130.0) == 0

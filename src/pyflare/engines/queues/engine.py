@@ -35,6 +35,7 @@ class Overview:
 
     name: str
     tally: Tally
+    delayed: int  # of the waiting messages
     standing: Standing
     oldest: float | None  # when the oldest waiting message was sent
     consumer: Consumer | None
@@ -291,6 +292,7 @@ class Queues(Engine):
         return Overview(
             queue,
             self._store.tally(queue),
+            self._store.delayed(queue, self._ctx.clock.now()),
             self._store.standing(queue),
             self._store.oldest(queue),
             consumer,

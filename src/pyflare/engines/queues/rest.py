@@ -272,6 +272,7 @@ class Api:
             "consumers": consumers,
             "consumers_total_count": len(consumers),
             "metrics": self._metrics(view.name),
+            "delayed": view.delayed,
             "in_flight": view.tally.leased,
             "dropped": standing.dropped,
             "dead_lettered": standing.dead_lettered,
@@ -292,6 +293,7 @@ def listed(message: Listed) -> dict[str, Any]:
         "attempts": message.attempts,
         "due_ms": int(message.due_at * 1000),
         "leased": message.lease is not None,
+        "state": message.state,
         "origin": message.origin,
     }
 

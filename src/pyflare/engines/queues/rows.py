@@ -43,6 +43,7 @@ class Listed(NamedTuple):
     lease: int | None
     origin: str | None
     arrived_at: float
+    state: str  # ready, delayed, retry (delayed after an attempt), leased
 
 
 class Buried(NamedTuple):

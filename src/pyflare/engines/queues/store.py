@@ -98,13 +98,16 @@ ARRIVED_BEFORE = f"SELECT queue, count(*) FROM messages WHERE arrived_at <= :the
 EXPIRE = f"DELETE FROM messages WHERE arrived_at <= :then AND {NOT_HELD}"
 PURGE = "DELETE FROM messages WHERE queue = ?"
 LIST = """
-    SELECT seq, id, body, content_type, sent_at, attempts, size, due_at, lease, origin, arrived_at FROM messages
+    SELECT seq, id, body, content_type, sent_at, attempts, size, due_at, lease, origin, arrived_at,
+      CASE WHEN due_at <= :now THEN 'ready' WHEN lease IS NOT NULL THEN 'leased'
+           WHEN attempts > 0 THEN 'retry' ELSE 'delayed' END FROM messages
     WHERE queue = :queue AND seq > :after AND (:id IS NULL OR id = :id)
       AND CASE :state WHEN 'waiting' THEN lease IS NULL OR due_at <= :now WHEN 'ready' THEN due_at <= :now
                       WHEN 'delayed' THEN lease IS NULL AND due_at > :now
                       WHEN 'leased' THEN lease IS NOT NULL AND due_at > :now ELSE 1 END
       AND (:contains IS NULL OR instr(body, :contains) > 0)
     ORDER BY seq LIMIT :limit"""
+DELAYED = "SELECT count(*) FROM messages WHERE queue = ? AND lease IS NULL AND due_at > ?"
 HURRY = """
     UPDATE messages SET due_at = :now
     WHERE queue = :queue AND lease IS NULL AND due_at > :now AND (:id IS NULL OR id = :id)"""
@@ -276,6 +279,11 @@ class Store:
             return None
         sent: float | None = self._db.value(OLDEST, (queue,))
         return sent
+
+    def delayed(self, queue: str, now: float) -> int:
+        """How many of the waiting messages are not due."""
+        count: int = self._db.value(DELAYED, (queue, now)) if self.tally(queue).waiting else 0
+        return count
 
     # --- operations -----------------------------------------------------------------------------------------------
 
