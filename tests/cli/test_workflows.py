@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pyflare.cli import main
+from pyflare.cli.workflows import step_state
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "onboarding" / "wrangler.jsonc"
 
@@ -51,7 +52,8 @@ def test_wranglers_names_work_too(state: Path) -> None:
     ("arguments", "text"),
     [
         (("describe", "nothing"), 'There is no workflow "nothing" (there are: onboard-tenant)'),
-        (("pause", "onboard-tenant", "nobody"), "instance.not_found"),
+        (("pause", "onboard-tenant", "nobody"), 'Workflow "onboard-tenant" has no instance "nobody"'),
+        (("describe", "onboard-tenant", "nobody"), 'Workflow "onboard-tenant" has no instance "nobody"'),
         (("describe", "onboard-tenant"), 'Workflow "onboard-tenant" has no instances'),
         (("trigger", "onboard-tenant", "not json"), "PARAMS must be JSON"),
         (("trigger", "onboard-tenant", "--id", "a b"), "Workflow instance has invalid id"),
@@ -61,3 +63,15 @@ def test_what_cannot_be_done_is_one_line(state: Path, arguments: tuple[str, ...]
     refused = run(state, *arguments)
     assert refused.exit_code != 0
     assert text in refused.output + refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("due", "remaining", "text"),
+    [
+        ("2026-01-01T00:00:00Z", None, "waiting until 2026-01-01 00:00:00"),
+        (None, 5400.2, "waiting, 1:30:00 after it is resumed"),
+        (None, None, "waiting"),
+    ],
+)
+def test_a_step_that_waits_shows_when_it_goes_on(due: str | None, remaining: float | None, text: str) -> None:
+    assert step_state({"state": "waiting", "due": due, "remaining": remaining}) == text

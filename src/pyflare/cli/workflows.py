@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from typing import Any
 
@@ -92,16 +93,24 @@ def describe(workflow: str, id_: str, json_output: bool, **given: Any) -> None:
 
 def _step_line(step: dict[str, Any]) -> dict[str, str]:
     number = f" ({step['count']})" if step["count"] > 1 else ""
-    state = f"{step['state']} until {_moment(step['due'])}" if step["due"] else step["state"]
     return {
         "step": step["name"] + number,
         "type": step["type"],
-        "state": state,
+        "state": step_state(step),
         "began": _moment(step["start"]),
         "ended": _moment(step["end"]),
         "attempts": str(len(step["attempts"]) or ""),
         "result": _result(step),
     }
+
+
+def step_state(step: dict[str, Any]) -> str:
+    """With when it goes on."""
+    if step["due"]:
+        return f"{step['state']} until {_moment(step['due'])}"
+    if step["remaining"] is not None:
+        return f"{step['state']}, {datetime.timedelta(seconds=round(step['remaining']))} after it is resumed"
+    return str(step["state"])
 
 
 def _result(step: dict[str, Any]) -> str:

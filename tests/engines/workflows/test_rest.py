@@ -126,3 +126,15 @@ async def test_the_panel_has_a_time_line_for_each_instance(worker: Harness) -> N
 async def test_bodies_of_the_wrong_shape_are_refused(worker: Harness, method: str, path: str, body: Any) -> None:
     await start(worker, "echo")
     assert (await ask(worker, method, f"/workflows/flow/{path}", body))[0] == 400
+
+
+async def test_a_paused_sleep_shows_what_is_left_of_it(worker: Harness) -> None:
+    await start(worker, "two_steps_around_a_nap")
+    await worker.advance(HOUR / 2)
+    await ask(worker, "PATCH", "/workflows/flow/instances/i/status", {"action": "pause"})
+    _, found = await ask(worker, "GET", "/workflows/flow/instances/i")
+    assert [(step["due"], step["remaining"]) for step in found["steps"] if step["type"] == "sleep"] == [
+        (None, HOUR / 2)
+    ]
+    panel = worker.engines["workflows"].panel()
+    assert "waiting, 1800s after it is resumed" in panel.tables[1].rows[0][-1]

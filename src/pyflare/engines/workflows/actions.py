@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyflare.engines.base import Action
 from pyflare.engines.workflows.history import history
-from pyflare.engines.workflows.operations import Draft
+from pyflare.engines.workflows.operations import NOT_FOUND, Draft
 from pyflare.engines.workflows.rest import described, instance_json, workflow_json
 from pyflare.errors import EngineError
 from pyflare.interop import json as js_json
@@ -104,6 +104,8 @@ class Verbs:
 
     def _id(self, workflow: str, id: str) -> str:
         if id != LATEST:
+            if self._operations.store.find(self._known(workflow), id) is None:
+                raise EngineError(f'({NOT_FOUND}) Workflow "{workflow}" has no instance "{id}"')
             return id
         found = self._operations.store.list(self._known(workflow), limit=1)
         if not found:

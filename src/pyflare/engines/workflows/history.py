@@ -42,6 +42,7 @@ class StepHistory:
     error: Fault | None
     output: str | None
     attempts: Sequence[Attempt] = ()
+    remaining: float | None = None  # seconds until it is due, once the instance is resumed
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def _step(store: Store, step: Step, log: Sequence[Entry]) -> StepHistory:
     fault = Fault.from_json(step.error) if step.error else None
     return StepHistory(
         TYPES.get(step.kind, step.kind), step.name, step.nth, step.state, step.started_at, step.ended_at, step.due_at,
-        step.about, fault, _output(store, step), _attempts(step, log),
+        step.about, fault, _output(store, step), _attempts(step, log), step.remaining,
     )  # fmt: skip
 
 

@@ -63,6 +63,8 @@ def time_line(one: History) -> str:
             text += f" {round(step.end - step.start, 3):g}s"
         elif step.due_at is not None:
             text += f" {step.state} until {clock(step.due_at)}"
+        elif step.remaining is not None:
+            text += f" {step.state}, {round(step.remaining, 3):g}s after it is resumed"
         if len(step.attempts) > 1:
             text += f", {len(step.attempts)} attempts"
         if step.error is not None:

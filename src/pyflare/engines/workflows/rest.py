@@ -237,6 +237,7 @@ def _step(step: StepHistory) -> dict[str, Any]:
         "start": _iso(step.start),
         "end": _iso(step.end),
         "due": _iso(step.due_at),
+        "remaining": step.remaining,
         "error": _fault(step.error),
         "output": _parsed(step.output),
         "attempts": [_attempt(attempt) for attempt in step.attempts],

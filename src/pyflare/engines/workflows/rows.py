@@ -46,6 +46,7 @@ class Step(NamedTuple):
     about: str | None
     error: str | None
     streamed: int
+    remaining: float | None = None  # seconds of its deadline, of an instance that is paused
 
 
 class Event(NamedTuple):

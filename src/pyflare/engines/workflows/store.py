@@ -37,7 +37,7 @@ from pyflare.storage.database import Database
 INSTANCE_COLUMNS = """id, workflow, name, status, awake, created_at, started_at, ended_at, paused_at, rollback,
     rollback_error, error, output"""
 STEP_COLUMNS = """id, instance, kind, name, count, position, state, attempt, due_at, started_at, ended_at, about, error,
-    streamed"""
+    streamed, remaining"""
 
 INSERT_INSTANCE = """
     INSERT INTO instances (workflow, name, status, awake, created_at, keep_complete, keep_errored, params)
