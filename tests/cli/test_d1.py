@@ -58,7 +58,7 @@ def test_a_command_prints_where_it_ran_and_what_it_gave(site: Project) -> None:
     lines = result.stdout.splitlines()
     assert lines[:3] == [
         "🌀 Executing on local database DB (notes-id) from ./.wrangler/state/v3/d1:",
-        "🌀 To execute on your remote database, add a --remote flag to your wrangler command.",
+        "🌀 To execute on your remote database, give the same command and a --remote flag to wrangler.",
         "🚣 2 commands executed successfully.",
     ]
     assert [outcome["results"] for outcome in json.loads("\n".join(lines[3:]))] == [[], []]

@@ -29,6 +29,13 @@ def test_an_unknown_command_is_a_usage_error() -> None:
     assert "No such command 'deploy'" in result.output
 
 
+@pytest.mark.parametrize(("typed", "meant"), [("queue", "queues"), ("wokflows", "workflows"), ("chek", "check")])
+def test_a_command_that_is_nearly_one_is_guessed(typed: str, meant: str) -> None:
+    result = CliRunner().invoke(main, [typed, "list"])
+    assert result.exit_code == 2
+    assert f"No such command '{typed}'. Did you mean '{meant}'?" in result.stderr
+
+
 def test_version_is_said() -> None:
     assert CliRunner().invoke(main, ["--version"]).output.startswith("pyflare, version ")
 

@@ -113,7 +113,7 @@ class Target:
     def announce(self, doing: str) -> None:
         click.echo(f"🌀 {doing} local database {self.name} ({self.binding.database}) from {self.folder}:")
         what = "export" if doing == "Exporting" else "execute on"
-        click.echo(f"🌀 To {what} your remote database, add a --remote flag to your wrangler command.")
+        click.echo(f"🌀 To {what} your remote database, give the same command and a --remote flag to wrangler.")
 
     def migrations(self) -> Migrations:
         return Migrations.of(self.binding, self.config.root)
