@@ -100,9 +100,6 @@ def _bindings(section: Any, diagnostics: Diagnostics) -> Sequence[Binding]:
     if not isinstance(section, Mapping):
         diagnostics.fault("durable_objects", "must be an object with `bindings`")
         return ()
-    for key in section:
-        if key != "bindings":
-            diagnostics.warn(f'durable_objects: unknown key "{key}"')
     entries = section.get("bindings", [])
     if not isinstance(entries, list):
         diagnostics.fault("durable_objects.bindings", "must be an array of objects")
@@ -115,9 +112,6 @@ def _binding(path: str, entry: Any, diagnostics: Diagnostics) -> Binding | None:
     if not isinstance(entry, Mapping):
         diagnostics.fault(path, "must be an object with `name` and `class_name`")
         return None
-    for key in entry:
-        if key not in ("name", "class_name", "script_name", "environment"):
-            diagnostics.warn(f'{path}: unknown key "{key}"')
     found = len(diagnostics.faults)
     for key in ("name", "class_name"):
         if not isinstance(entry.get(key), str) or not entry[key]:

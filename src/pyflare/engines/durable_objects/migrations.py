@@ -13,7 +13,6 @@ from typing import Any
 
 from pyflare.config.diagnostics import Diagnostics
 
-ENTRY_KEYS = ("tag", "new_classes", "new_sqlite_classes", "renamed_classes", "deleted_classes", "transferred_classes")
 STORAGES = {"sqlite": True, "legacy-kv": False}
 STATES = ("created", "deleted", "renamed", "transferred", "expecting-transfer")
 
@@ -77,9 +76,6 @@ class Replay:
 
     def _entry(self, tag: str, entry: Mapping[str, Any]) -> None:
         self._tag = tag
-        for key in entry:
-            if key not in ENTRY_KEYS:
-                self.diagnostics.warn(f'{self._path}: unknown key "{key}"')
         for kind, sqlite in (("new_classes", False), ("new_sqlite_classes", True)):
             for name in self._names(entry, kind):
                 self._create(kind, name, sqlite)
