@@ -97,7 +97,7 @@ def test_other_migrations_need_no_file_of_their_own(tmp_path: Path) -> None:
 
 def test_a_class_that_is_not_there_is_named_with_a_near_name(tmp_path: Path) -> None:
     async def scene(w: World) -> None:
-        with pytest.raises(WorkerError, match=r"binding ROOM: .*has no class Room; did you mean Rooms\?"):
+        with pytest.raises(WorkerError, match=r"binding ROOM: .*has no `class Room\(DurableObject\)`; did you mean Rooms\?"):
             w.engine.check({"w": {"Rooms": Room, "Default": object}})
 
     play(tmp_path, [Room], scene, sections("Room"))
@@ -114,7 +114,7 @@ def test_a_class_that_is_no_durable_object_is_named(tmp_path: Path) -> None:
 def test_a_class_that_only_a_migration_names_is_a_line(tmp_path: Path) -> None:
     async def scene(w: World) -> None:
         w.engine.check({"w": {"Hall": Hall}})
-        assert "the migrations: the entry module has no class Room" in w.said
+        assert "the migrations: the entry module has no `class Room(DurableObject)`" in w.said
 
     play(tmp_path, [Hall], scene, {**sections("Hall", {"tag": "v2", "new_sqlite_classes": ["Hall"]})})
 

@@ -159,7 +159,7 @@ class DurableObjects(Engine):
         if cls is None:
             near = difflib.get_close_matches(class_name, list(exported), 1)
             hint = f"; did you mean {near[0]}?" if near else ""
-            return f"{where}: {entry} has no class {class_name}{hint}"
+            return f"{where}: {entry} has no `class {class_name}(DurableObject)`{hint}"
         if not any(base.__name__ == "DurableObject" for base in cls.__mro__[1:]):
             return (
                 f"{where}: class {class_name} of {entry} does not derive from DurableObject: "
