@@ -97,7 +97,8 @@ def test_other_migrations_need_no_file_of_their_own(tmp_path: Path) -> None:
 
 def test_a_class_that_is_not_there_is_named_with_a_near_name(tmp_path: Path) -> None:
     async def scene(w: World) -> None:
-        with pytest.raises(WorkerError, match=r"binding ROOM: .*has no `class Room\(DurableObject\)`; did you mean Rooms\?"):
+        said = r"binding ROOM: .*has no `class Room\(DurableObject\)`; did you mean Rooms\?"
+        with pytest.raises(WorkerError, match=said):
             w.engine.check({"w": {"Rooms": Room, "Default": object}})
 
     play(tmp_path, [Room], scene, sections("Room"))
