@@ -154,7 +154,8 @@ class Supervisor:
 
     def _hear(self, child: Child) -> None:
         for message, _ in child.line.receive():
-            getattr(self, f"_on_{message['kind']}")(child, message)
+            if child.phase != "dead":  # what it said before may have been its end
+                getattr(self, f"_on_{message['kind']}")(child, message)
         if child.line.ended and child.phase != "dead":
             self._bury(child)
 
@@ -194,7 +195,7 @@ class Supervisor:
     def _strand(self, text: str) -> None:
         from pyflare.supervisor.stranded import answer  # noqa: PLC0415  (for what should not happen)
 
-        if self._current is not None and self._current.phase == "serving":
+        if self._ending is not None or (self._current is not None and self._current.phase == "serving"):
             return
         self._stranded = True
         for one in self._sockets:
