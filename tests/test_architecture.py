@@ -32,6 +32,7 @@ ALLOWED = {
     "supervisor": set(),
     "supervisor/line": set(),
     "supervisor/build": {"log"},
+    "supervisor/child": {"config", "supervisor/line"},
     "supervisor/stranded": set(),
     "supervisor/warm": set(),
     "supervisor/watch": {"clock"},
@@ -41,7 +42,8 @@ ALLOWED = {
     },
     "supervisor/supervisor": {
         "clock", "config", "errors", "front", "log", "storage",
-        "supervisor/alone", "supervisor/build", "supervisor/line", "supervisor/stranded", "supervisor/watch",
+        "supervisor/alone", "supervisor/build", "supervisor/child", "supervisor/line", "supervisor/stranded",
+        "supervisor/watch",
     },
     "supervisor/alone": {
         "clock", "config", "errors", "front", "log", "server", "storage", "supervisor/build", "supervisor/runtime",

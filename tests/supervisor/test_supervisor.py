@@ -5,7 +5,8 @@ import signal
 import subprocess
 import sys
 
-from pyflare.supervisor.supervisor import _concerns, _how_it_ended, raise_file_limit
+from pyflare.supervisor.child import how_it_ended
+from pyflare.supervisor.supervisor import _concerns, raise_file_limit
 
 
 def test_the_soft_limit_of_open_files_is_raised() -> None:
@@ -26,8 +27,8 @@ def test_a_build_concerns_the_folders_it_watches() -> None:
 
 
 def test_the_end_of_a_process_is_told_in_words() -> None:
-    assert _how_it_ended(3 << 8) == "ended with status 3"
-    assert _how_it_ended(int(signal.SIGSEGV)) == "was ended by SIGSEGV"
+    assert how_it_ended(3 << 8) == "ended with status 3"
+    assert how_it_ended(int(signal.SIGSEGV)) == "was ended by SIGSEGV"
 
 
 def test_what_is_imported_before_the_runtime_starts_is_small() -> None:

@@ -2,6 +2,7 @@
 
     supervisor  listens, watches files, holds the lock; starts, hands over and stops runtimes
     runtime     the process that holds the workers, `python -m pyflare.supervisor.runtime`
+    child       starts a runtime, and says how it ended
     line        messages and file descriptors between the two
     watch       which files changed
     warm        imports packages ahead of a hand-over

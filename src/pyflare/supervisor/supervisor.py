@@ -15,18 +15,17 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyflare.clock import SystemClock, monotonic
 from pyflare.config.options import DevOptions
-from pyflare.config.surroundings import ENVIRONMENT
 from pyflare.errors import ConfigError
 from pyflare.front.listen import DEFAULT_PORT, listen, ready_line, url_of
 from pyflare.log import Log, Terminal
 from pyflare.storage.lock import Holder, StateLock
-from pyflare.supervisor.line import Line, Message
+from pyflare.supervisor.child import Child
+from pyflare.supervisor.line import Message
 
 if TYPE_CHECKING:
     from pyflare.supervisor.watch import Watcher
@@ -37,13 +36,6 @@ END_S = 1.8  # until a runtime that does not end is killed
 HAND_OVER_S = DRAIN_S + 2.5  # until one that does not stop is killed
 STARTING_S = 3.0  # for importing a worker that was saved again meanwhile
 STABLE_S = 2.0  # a runtime that served for so long is started again when it dies
-
-# What CPython itself wants from the environment before the runtime takes the rest away. PYTHONDONTWRITEBYTECODE is not
-# among them: it is obeyed for the worker's modules, while pyflare's own bytecode halves the time of the next start.
-PYTHON_NEEDS = (
-    "PYTHONPATH", "PYTHONHOME", "PYTHONPYCACHEPREFIX", "PYTHONDEVMODE", "PYTHONWARNINGS",
-    "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT",
-)  # fmt: skip
 
 
 def run(options: DevOptions) -> int:
@@ -64,21 +56,6 @@ def raise_file_limit() -> None:
     wanted = 65536 if hard == resource.RLIM_INFINITY else min(hard, 65536)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
-@dataclass
-class Child:
-    """A runtime process, and how far it has come."""
-
-    pid: int
-    line: Line
-    life: int  # closing it tells the runtime that we are gone
-    phase: str = "new"  # new, configured, prepared, serving, stopping, dead
-    deadline: float | None = None
-    served_at: float = 0.0
-    crash: str | None = None  # it only tells why there is no other
-    trace: str = ""  # what it died of, where it could still say so
-    summary: Message = field(default_factory=dict)
 
 
 class Supervisor:
@@ -128,18 +105,8 @@ class Supervisor:
 
     def _spawn(self, crash: str | None = None) -> Child:
         """Start a runtime; with `crash`, one that only tells why there is none."""
-        line, theirs = Line.pair()
-        life, kept = os.pipe()
-        inherited = (theirs.fileno(), life)
-        for fd in inherited:
-            os.set_inheritable(fd, True)
-        command = [sys.executable, "-P", "-m", "pyflare.supervisor.runtime", *map(str, inherited)]
-        needed = {name: os.environ[name] for name in PYTHON_NEEDS if name in os.environ}
-        pid = os.posix_spawn(sys.executable, command, {**needed, **ENVIRONMENT})
-        theirs.close()
-        os.close(life)
-        child = Child(pid, line, kept, crash=crash)
-        line.send(
+        child = Child.start(crash)
+        child.line.send(
             "start",
             options=self._options.to_json(),
             environ=dict(os.environ),
@@ -149,7 +116,7 @@ class Supervisor:
             warm=self._packages if crash is None else [],  # one of them may be the cause
             bytecode=not sys.dont_write_bytecode,
         )
-        self._selector.register(line, selectors.EVENT_READ, lambda: self._hear(child))
+        self._selector.register(child.line, selectors.EVENT_READ, lambda: self._hear(child))
         return child
 
     def _hear(self, child: Child) -> None:
@@ -175,7 +142,7 @@ class Supervisor:
         if child is self._next:
             self._next = None
         if not expected and self._next is None:
-            self._replace(child, phase, _why_it_ended(status, child.trace), served)
+            self._replace(child, phase, child.why_it_ended(status), served)
         elif child.trace:
             self._log.error(child.trace)
 
@@ -424,13 +391,3 @@ def _where(summary: Message) -> tuple[object, ...]:
 def _concerns(build: Mapping[str, Any], changed: set[str]) -> bool:
     folders = [str(Path(folder).resolve()) + os.sep for folder in build["watch"]]
     return any(path.startswith(folder) for path in changed for folder in folders)
-
-
-def _why_it_ended(status: int, trace: str) -> str:
-    text = f"The worker's process {_how_it_ended(status)}"
-    return f"{text}\n{trace}" if trace else text
-
-
-def _how_it_ended(status: int) -> str:
-    code = os.waitstatus_to_exitcode(status)
-    return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
