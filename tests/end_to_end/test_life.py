@@ -180,6 +180,18 @@ def test_a_signal_ends_it_within_two_seconds_even_with_a_request_in_flight(
             pass  # the port is free
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_to_the_whole_group_leaves_the_decision_to_the_supervisor(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    with Dev(project(tmp_path, HELLO)) as dev:
+        dev.get()
+        os.kill(dev.runtime_pid(), number)
+        assert dev.get() == (200, "one ")
+        assert dev.stop(number) == 0
+        assert "was ended by" not in dev.output
+
+
 def test_a_killed_supervisor_takes_the_runtime_along_and_frees_the_state(tmp_path: Path) -> None:
     folder = project(tmp_path, "import time\n" + SLOW.replace("await asyncio.sleep(60)", "time.sleep(60)"))
     with Dev(folder) as dev:

@@ -56,7 +56,8 @@ LAST_WILL_S = 1.5  # for closing the state after the supervisor was killed
 def main(arguments: list[str]) -> int:
     line = Line(socket.socket(fileno=int(arguments[0])))
     life = int(arguments[1])
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the supervisor decides
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # they reach the whole group; the supervisor decides
     use_utc()
     for name in list(os.environ):
         if name not in ENVIRONMENT:
