@@ -14,21 +14,10 @@ from pyflare.front.connection import Hub
 from pyflare.front.exchange import ClientGone, Exchange
 from pyflare.front.http import App, HttpProtocol
 from pyflare.log import Log
+from tests.support.wire import hang_up, turn, until
 
 GET = b"GET /a?b=1 HTTP/1.1\r\nHost: x\r\n\r\n"
 Client = Callable[[Hub, asyncio.StreamReader, asyncio.StreamWriter], Coroutine[Any, Any, Any]]
-
-
-async def turn() -> None:
-    loop = asyncio.get_running_loop()
-    done = loop.create_future()
-    loop.call_soon(done.set_result, None)
-    await done
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    while not condition():
-        await turn()
 
 
 def serve(handler: Callable[[Exchange], Awaitable[None]], client: Client) -> Any:
@@ -52,9 +41,8 @@ async def _serve(app: App, client: Client) -> Any:
     try:
         return await asyncio.wait_for(client(hub, reader, writer), 5)
     finally:
-        writer.close()
         hub.close()
-        await asyncio.wait([asyncio.ensure_future(writer.wait_closed())])
+        await hang_up(writer)
 
 
 def exchange_bytes(handler: Callable[[Exchange], Awaitable[None]], *pieces: bytes, until: bytes | None = None) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import socket
 from collections.abc import Awaitable, Callable, Coroutine
@@ -97,6 +98,13 @@ class Worker:
         return await self.handler(request)
 
 
+async def hang_up(writer: asyncio.StreamWriter) -> None:
+    """Close; it may have been closed from the other side meanwhile."""
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
+
+
 def talk(
     client: Callable[[Wire], Coroutine[Any, Any, Any]],
     handler: Handler | None = None,
@@ -123,8 +131,7 @@ def talk(
         try:
             return await asyncio.wait_for(client(Wire(hub, front, reader, writer, out)), LIMIT_S)
         finally:
-            writer.close()
-            await asyncio.wait([asyncio.ensure_future(writer.wait_closed())])
+            await hang_up(writer)
             await until(lambda: not hub.running)
             hub.close()
             await turn()
