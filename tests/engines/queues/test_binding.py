@@ -13,11 +13,11 @@ import pytest
 from pyflare.engines.queues.config import MAX_BATCH_BYTES
 from pyflare.interop.buffers import ArrayBuffer, Uint8Array
 from pyflare.interop.containers import JsSet
+from pyflare.interop.convert import create_proxy
 from pyflare.interop.dates import JsDate
-from pyflare.interop.errors import JsException
 from pyflare.interop.proxy import JsObject, jsnull
 from tests.engines.queues.bench import OLD, Broker, broker
-from tests.support.rooms import NOW, js, settle
+from tests.support.rooms import NOW, js, refusal, settle
 
 PRODUCER = {
     "producers": [{"binding": "Q", "queue": "jobs"}, {"binding": "LATE", "queue": "jobs", "delivery_delay": 60}]
@@ -36,12 +36,6 @@ def old(tmp_path: Path) -> Iterator[Broker]:
     made = broker(tmp_path, section=PRODUCER, compat=OLD)
     yield made
     made.room.close()
-
-
-def refusal(promise: Any) -> str:
-    with pytest.raises(JsException) as raised:
-        settle(promise)
-    return str(raised.value)
 
 
 def stored(made: Broker) -> list[tuple[str, bytes]]:
@@ -116,6 +110,23 @@ def test_options_may_be_a_dict(new: Broker) -> None:
 def test_send_batch_takes_any_iterable(new: Broker) -> None:
     settle(new.env().sendBatch(JsObject.make({"body": text}) for text in "ab"))
     assert [body for _, body in stored(new)] == [b'"a"', b'"b"']
+
+
+def test_send_batch_takes_what_a_proxy_of_a_python_iterable_gives(new: Broker) -> None:
+    settle(new.env().sendBatch(create_proxy(JsObject.make({"body": text}) for text in "ab")))
+    assert [body for _, body in stored(new)] == [b'"a"', b'"b"']
+
+
+def test_a_dict_that_an_iterator_gives_has_no_body(new: Broker) -> None:
+    assert "Message body cannot be undefined" in refusal(new.env().sendBatch(create_proxy([{"body": 1}])))
+    assert stored(new) == []
+
+
+@pytest.mark.cloudflare(
+    "workers-runtime-sdk, rpc.py: it looks at every item before it converts, which uses up iterators"
+)
+def test_an_iterator_that_is_used_up_gives_no_messages(new: Broker) -> None:
+    assert "requires at least one message" in refusal(new.env().sendBatch(create_proxy(iter([]))))
 
 
 TEXT, BYTES = 'TypeError: Content Type "text"', 'TypeError: Content Type "bytes"'
