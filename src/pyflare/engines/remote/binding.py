@@ -63,9 +63,7 @@ class DynamicDispatcher(_RemoteObject):
     js_name = "DynamicDispatcher"
 
 
-CLASSES: dict[str, Any] = {
-    made.js_name: made for made in (RemoteFetcher, Ai, VectorizeIndexImpl, DynamicDispatcher)
-}
+CLASSES: dict[str, Any] = {made.js_name: made for made in (RemoteFetcher, Ai, VectorizeIndexImpl, DynamicDispatcher)}
 
 
 class Fake:
