@@ -414,3 +414,18 @@ class Default(WorkerEntrypoint):
     sections = {"services": [{"binding": "SELF", "service": "w"}]}
     answer, _ = run(tmp_path, code, text, sections=sections)
     assert answer.splitlines()[-1] == "AttributeError: ABSENT"
+
+
+@pytest.mark.parametrize(
+    ("sections", "line"),
+    [
+        ({"queues": {"consumers": [{"queue": "jobs"}]}}, "`async def queue(self, batch, env, ctx):`"),
+        ({"triggers": {"crons": ["0 1 * * *"]}}, "`async def scheduled(self, controller, env, ctx):`"),
+    ],
+)
+def test_a_configured_event_without_its_handler_is_named_at_start(
+    tmp_path: Path, sections: dict[str, Any], line: str
+) -> None:
+    code = CLASS.format(handler='async def fetch(self, request): return Response("ok")')
+    _, logged = run(tmp_path, code, _nothing, sections=sections)
+    assert line in logged

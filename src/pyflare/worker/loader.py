@@ -11,7 +11,7 @@ import importlib
 import inspect
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -146,9 +146,26 @@ def _explain(worker: Worker, module: ModuleType, log: Log) -> None:
         raise WorkerError(f"{main}: no `class Default(WorkerEntrypoint)` is exported{hint}")
     for name in STRICT:
         _check_signature(worker, default, name, log)
+    for key, name in _wanted(worker.config.sections):
+        if name not in worker.handler_names():
+            log.warn(f"{key} is configured, but the worker has no {name} handler: add `{_line(name)}`")
     for name, cls in worker.exports.items():
         if not _accepts(_constructor(cls), 3):
             log.warn(f"{main}: {name}.__init__ is called with two arguments: write `def __init__(self, ctx, env):`")
+
+
+def _wanted(sections: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The keys of the configuration that call a handler, and its name."""
+    consumers = (sections.get("queues") or {}).get("consumers") or ()
+    if any(consumer.get("type", "worker") == "worker" for consumer in consumers):
+        yield "queues.consumers", "queue"
+    if (sections.get("triggers") or {}).get("crons"):
+        yield "triggers.crons", "scheduled"
+
+
+def _line(name: str) -> str:
+    """The first line of a handler as Cloudflare calls it."""
+    return f"async def {name}(self, {ARGUMENT[name]}, env, ctx):"
 
 
 def _check_signature(worker: Worker, default: type | None, name: str, log: Log) -> None:
@@ -157,7 +174,7 @@ def _check_signature(worker: Worker, default: type | None, name: str, log: Log) 
         return
     takes = positional_count(handler, 5) - 1  # without self
     if takes != 3 and not _accepts(handler, 4):
-        line = f"async def {name}(self, {ARGUMENT[name]}, env, ctx):"
+        line = _line(name)
         log.warn(
             f"{worker.config.main}: Default.{name} takes {takes} argument{'s' * (takes != 1)}, Cloudflare calls it "
             f"with three: write `{line}` (env and ctx are None; use self.env)"
