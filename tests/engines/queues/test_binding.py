@@ -107,6 +107,13 @@ def test_options_may_be_a_dict(new: Broker) -> None:
     assert stored(new) == [("text", b"k")]
 
 
+def test_a_misspelt_option_is_told_once(new: Broker) -> None:
+    for _ in range(2):
+        settle(new.env().send("x", {"delay_seconds": 6}))
+    assert due(new) == [0.0, 0.0]
+    assert new.said.count("send() ignores the option 'delay_seconds'; did you mean 'delaySeconds'?") == 1
+
+
 def test_send_batch_takes_any_iterable(new: Broker) -> None:
     settle(new.env().sendBatch(JsObject.make({"body": text}) for text in "ab"))
     assert [body for _, body in stored(new)] == [b'"a"', b'"b"']

@@ -6,6 +6,7 @@ before, it says the numbers.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
@@ -60,6 +61,10 @@ def metrics_of(tally: Tally, oldest: float | None, config: QueuesConfig) -> Any:
     return JsObject.make(metrics)
 
 
+SEND_OPTIONS = frozenset(("contentType", "delaySeconds"))
+BATCH_OPTIONS = frozenset(("delaySeconds",))
+
+
 class WorkerQueue(JsProxy):
     """A producer."""
 
@@ -69,6 +74,7 @@ class WorkerQueue(JsProxy):
         self._broker = broker
         self._producer = producer
         self._config = config
+        self._told: set[str] = set()
         self._default_type = "json" if config.compat.enabled("queues_json_messages") else "v8"
 
     @options
@@ -96,8 +102,9 @@ class WorkerQueue(JsProxy):
     def _fix_one(self, *args: Any) -> Sequence[Draft]:
         if not args:
             raise _not_of_type("send", "Value")
-        how = args[1] if len(args) > 1 else None
-        draft = self._draft(self._broker.new_id(), args[0], _fields(how), self._usual_delay())
+        how = _fields(args[1] if len(args) > 1 else None)
+        self._tell_unknown("send", how, SEND_OPTIONS)
+        draft = self._draft(self._broker.new_id(), args[0], how, self._usual_delay())
         size = len(draft.body)
         if size > MAX_MESSAGE_BYTES:
             self._refuse(
@@ -110,7 +117,9 @@ class WorkerQueue(JsProxy):
         begin = getattr(args[0], "__iter__", None) if args else None  # also that of a Python iterator in its proxy
         if begin is None or isinstance(args[0], (str, bytes)):
             raise _not_of_type("sendBatch", "Sequence")
-        given = get(args[1] if len(args) > 1 else None, "delaySeconds")
+        how = _fields(args[1] if len(args) > 1 else None)
+        self._tell_unknown("sendBatch", how, BATCH_OPTIONS)
+        given = how.get("delaySeconds")
         delay = self._usual_delay() if is_nullish(given) else whole(given)
         # One random id a batch, its first digits counted up: asking for entropy 100 times takes longer than the rest.
         first = int(self._broker.new_id(), 16)
@@ -149,6 +158,14 @@ class WorkerQueue(JsProxy):
             text = f"message delay {delay:g} is invalid: it must be between 0 and {MAX_DELAY_SECONDS} seconds"
             # A delay is no size: nothing sensible can be done with a wrong one, even where limits only warn.
             raise self._fault(call, code, text)
+
+    def _tell_unknown(self, call: str, given: Mapping[str, Any], known: frozenset[str]) -> None:
+        """JavaScript drops an option that nobody knows; a misspelt one is worth a line, once."""
+        for name in given.keys() - known - self._told:
+            self._told.add(name)
+            near = difflib.get_close_matches(name, known, 1, 0.5)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            self._broker.warn(f"Queue {self._producer.queue}: {call}() ignores the option {name!r}{hint}")
 
     def _usual_delay(self) -> int:
         """What holds when neither message nor batch says anything: the producer's, else the queue's."""
