@@ -108,8 +108,9 @@ def test_options_may_be_a_dict(new: Broker) -> None:
 
 
 def test_a_misspelt_option_is_told_once(new: Broker) -> None:
+    queue = new.env()
     for _ in range(2):
-        settle(new.env().send("x", {"delay_seconds": 6}))
+        settle(queue.send("x", {"delay_seconds": 6}))
     assert due(new) == [0.0, 0.0]
     assert new.said.count("send() ignores the option 'delay_seconds'; did you mean 'delaySeconds'?") == 1
 
