@@ -41,6 +41,9 @@ class Connection(asyncio.Protocol):
     def flush(self) -> None:
         """Write what waits; see `Hub.flush_soon`."""
 
+    def close(self) -> None:
+        self.transport.close()
+
     def end(self, code: int, reason: str) -> None:
         """The server goes away; a WebSocket says so with a close frame."""
 
@@ -140,6 +143,7 @@ class Hub:
         """`connection` has answered everything."""
         if self._take is None or connection.scheme == "https" or connection.transport.is_closing():
             return
+        connection.flush()
         transport = connection.transport
         transport.pause_reading()
         if transport.get_write_buffer_size():
@@ -156,11 +160,11 @@ class Hub:
         """Close what rests between two requests: the server ends."""
         for connection in list(self.connections):
             if connection.idle:
-                connection.transport.close()
+                connection.close()
 
     def close(self) -> None:
         """Close what is left."""
         if self._naming is not None:
             self._naming.cancel()
         for connection in list(self.connections):
-            connection.transport.close()
+            connection.close()

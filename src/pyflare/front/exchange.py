@@ -93,7 +93,7 @@ class Exchange:
     def _ask_for_body(self) -> None:
         if self.expects:
             self.expects = False
-            self.connection.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            self.connection.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def feed(self, data: bytes) -> None:
         if self._chunks is None:
@@ -126,7 +126,11 @@ class Exchange:
     def respond(self, status: int, reason: str, headers: list[tuple[str, str]], body: bytes) -> None:
         """Send a whole answer; `headers` must not frame the body."""
         head = self._head(status, reason, headers, None if status in NO_BODY else len(body))
-        self.connection.transport.write(head if self.method == "HEAD" or status in NO_BODY else head + body)
+        data = head if self.method == "HEAD" or status in NO_BODY else head + body
+        if self.keep_alive:
+            self.connection.write_soon(data)
+        else:
+            self.connection.write(data)
         self._end()
 
     def begin(self, status: int, reason: str, headers: list[tuple[str, str]], length: int | None) -> None:
@@ -139,7 +143,7 @@ class Exchange:
         head = self._head(status, reason, headers, length)
         if self._chunked and self.method != "HEAD":
             head = head[:-2] + b"transfer-encoding: chunked\r\n\r\n"
-        self.connection.transport.write(head)
+        self.connection.write(head)
 
     def write(self, piece: bytes) -> None:
         if not piece or self.gone or self.method == "HEAD":
@@ -149,7 +153,7 @@ class Exchange:
         elif self._left is not None:
             piece = piece[: self._left]
             self._left -= len(piece)
-        self.connection.transport.write(piece)
+        self.connection.write(piece)
 
     async def drain(self) -> None:
         """Wait while the client reads slower than we write."""
@@ -162,7 +166,7 @@ class Exchange:
             self.abort()  # shorter than announced: only a closed connection tells the client
             return
         if self._chunked and not self.gone and self.method != "HEAD":
-            self.connection.transport.write(b"0\r\n\r\n")
+            self.connection.write(b"0\r\n\r\n")
         self._end()
 
     def abort(self) -> None:
@@ -173,7 +177,7 @@ class Exchange:
         """Answer 101; from here on the connection belongs to what `successor` makes."""
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
         self.started = True
-        self.connection.transport.write(f"HTTP/1.1 101 Switching Protocols\r\n{lines}\r\n".encode())
+        self.connection.write(f"HTTP/1.1 101 Switching Protocols\r\n{lines}\r\n".encode())
         self.connection.hand_to(successor)
 
     def _head(self, status: int, reason: str, headers: list[tuple[str, str]], length: int | None) -> bytes:

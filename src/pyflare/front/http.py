@@ -49,6 +49,7 @@ class HttpProtocol(Connection):
         self._partial = False  # a head has begun and is not complete
         self._head_bytes = 0
         self._paused = False
+        self._out: list[bytes] = []  # whole answers that are written when the loop turns
         self._upgrading: list[bytes] | None = None  # what came after a request that asks for a WebSocket
         self._target = b""
         self._headers: list[tuple[str, str]] = []
@@ -90,6 +91,30 @@ class HttpProtocol(Connection):
         self._current = None
         self._waiting.clear()
         self.parser = None
+
+    def write_soon(self, data: bytes) -> None:
+        """Write when the loop turns, together with what the other connections write: a client that is woken once takes
+        many answers, and waking it is what costs."""
+        if not self._out:
+            self.hub.flush_soon(self)
+        self._out.append(data)
+
+    def write(self, data: bytes) -> None:
+        """Write now, after what waits."""
+        self.flush()
+        self.transport.write(data)
+
+    def flush(self) -> None:
+        if self._out:
+            data = b"".join(self._out)
+            self._out.clear()
+            if not self.transport.is_closing():
+                self.transport.write(data)
+
+    def close(self) -> None:
+        """Close after what waits is written."""
+        self.flush()
+        self.transport.close()
 
     def pause_writing(self) -> None:
         self.writable = asyncio.get_running_loop().create_future()
@@ -169,7 +194,7 @@ class HttpProtocol(Connection):
             incoming.complete = True
             incoming.wake()
             if not incoming.keep_alive and self._current is not incoming and incoming not in self._waiting:
-                self.transport.close()  # answered before its body was here
+                self.close()  # answered before its body was here
 
     # --- requests, one after the other ------------------------------------------------------------------------------
 
@@ -186,10 +211,10 @@ class HttpProtocol(Connection):
         if not exchange.keep_alive:
             self._waiting.clear()
             if exchange.complete or exchange.expects:
-                self.transport.close()
+                self.close()
             else:  # closing with unread input would reset the connection and lose the answer
                 self.resume_reading()
-                self.hub.loop.call_later(2.0, self.transport.close)
+                self.hub.loop.call_later(2.0, self.close)
             return
         if self._upgrading is not None:
             early, self._upgrading = b"".join(self._upgrading), None
@@ -223,8 +248,8 @@ class HttpProtocol(Connection):
         if self._current is None:
             body = reason.encode()
             head = f"HTTP/1.1 {status} {reason}\r\ncontent-type: text/plain\r\ncontent-length: {len(body)}\r\n"
-            self.transport.write(head.encode() + b"connection: close\r\n\r\n" + body)
-        self.transport.close()
+            self.write(head.encode() + b"connection: close\r\n\r\n" + body)
+        self.close()
 
     # --- moving to another process ----------------------------------------------------------------------------------
 
