@@ -258,7 +258,8 @@ class Server:
     def _loopback(self, worker: Worker) -> Any:
         """`ctx.exports`: stubs of the worker's own entrypoints and namespaces of its objects."""
         exports: dict[str, Any] = {}
-        for engine in (self.engines.get("services") or self._open("services"), *self.engines.values()):
+        self.room("services")  # which gives them also where nothing is bound
+        for engine in self.engines.values():
             exports.update(engine.exports(worker))
         return JsObject.make(exports)
 

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
+from collections.abc import Callable, Coroutine, Generator, Iterable
 from contextvars import Context, copy_context
 from typing import Any, ClassVar
 
 from pyflare.interop import scope
+from pyflare.interop.awaiting import value_of
 from pyflare.interop.errors import error
 from pyflare.interop.global_scope import check_not_global
 from pyflare.interop.proxy import JsObject, JsProxy
@@ -50,7 +51,7 @@ class JsPromise(JsProxy):
         if isinstance(value, JsPromise):
             value._when_settled(lambda: self._follow(value))
         elif inspect.isawaitable(value):
-            start(_await(value))._when_settled_into(self)
+            start(value_of(value))._when_settled_into(self)
         else:
             self._settle(FULFILLED, value)
 
@@ -181,7 +182,7 @@ class JsPromise(JsProxy):
     @classmethod
     def any(cls, values: Iterable[Any]) -> JsPromise:
         async def first() -> Any:
-            for done in asyncio.as_completed([_await(promise) for promise in promises]):
+            for done in asyncio.as_completed([value_of(promise) for promise in promises]):
                 try:
                     return await done
                 except Exception:
@@ -201,10 +202,6 @@ def as_exception(reason: Any) -> BaseException:
     if isinstance(reason, BaseException):
         return reason
     return error("" if reason is None else str(reason))
-
-
-async def _await(value: Awaitable[Any]) -> Any:
-    return await value
 
 
 def start(work: Coroutine[Any, Any, Any], context: Context | None = None) -> JsPromise:

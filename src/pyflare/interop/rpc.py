@@ -14,6 +14,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, ClassVar
 
 from pyflare.interop import scope, traces
+from pyflare.interop.awaiting import value_of
 from pyflare.interop.clone import transfer as copy_value
 from pyflare.interop.convert import JsDoubleProxy
 from pyflare.interop.errors import JsException, dom_exception, error, type_error
@@ -123,7 +124,7 @@ class RpcStub(JsProxy):
         except JsException as raised:
             return JsPromise.reject(raised)
         task = asyncio.get_running_loop().create_task(self._run(copied), context=self._context.copy())
-        return start(_result(task))
+        return start(value_of(task))
 
     async def _run(self, args: list[Any]) -> Any:
         try:
@@ -144,10 +145,6 @@ class RpcStub(JsProxy):
 async def _confirmed(work: Coroutine[Any, Any, Any]) -> Any:
     await confirmed()
     return await work
-
-
-async def _result(task: asyncio.Task[Any]) -> Any:
-    return await task
 
 
 def transfer(value: Any) -> Any:

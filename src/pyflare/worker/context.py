@@ -8,6 +8,7 @@ from collections.abc import Awaitable
 from typing import Any, ClassVar
 
 from pyflare.interop import scope
+from pyflare.interop.awaiting import as_future
 from pyflare.interop.convert import unwrap
 from pyflare.interop.proxy import JsProxy
 
@@ -60,7 +61,7 @@ class Background:
         self._failed: BaseException | None = None
 
     def add(self, work: Awaitable[Any]) -> None:
-        task = asyncio.ensure_future(_await(work) if not asyncio.isfuture(work) else work)
+        task = as_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
 
@@ -87,7 +88,3 @@ class Background:
     @property
     def pending(self) -> int:
         return len(self._tasks)
-
-
-async def _await(work: Awaitable[Any]) -> Any:
-    return await work

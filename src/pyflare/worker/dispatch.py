@@ -16,6 +16,7 @@ from typing import Any
 
 from pyflare.clock import Clock
 from pyflare.interop import rpc, scope, traces
+from pyflare.interop.awaiting import value_of
 from pyflare.interop.errors import error, type_error
 from pyflare.interop.modules.pyodide_code import positional_count
 from pyflare.interop.web.response import Response
@@ -113,7 +114,7 @@ class Dispatcher:
         if isinstance(event, events.Fetch):
             return await self._fetch(worker, event, running, background)
         if isinstance(event, events.Enter):
-            return await _awaited(event.enter(_class(worker, event.class_name)))
+            return await value_of(event.enter(_class(worker, event.class_name)))
         if isinstance(event, events.Rpc):
             instance = self._instance(worker, event.entrypoint, running, event.props)
             return await rpc.invoke(instance, event.method, event.args)
@@ -232,10 +233,6 @@ def _class(worker: Worker, name: str) -> type:
     return cls
 
 
-async def _awaited(result: Any) -> Any:
-    return await result if inspect.isawaitable(result) else result
-
-
 def _handler_of(event: events.Event) -> tuple[str, Any]:
     if isinstance(event, events.Scheduled):
         return "scheduled", event.controller
@@ -256,8 +253,6 @@ def _label(event: events.Event) -> str:
 
 
 def _lacks(name: str) -> Exception:
-    if name == "queue":
-        return error("Handler does not export a queue() function.")
     return error(f"Handler does not export a {name}() function.")
 
 

@@ -18,6 +18,7 @@ from typing import Any
 from greenlet import getcurrent, greenlet
 
 from pyflare.interop import scope
+from pyflare.interop.awaiting import as_future
 
 SEND, THROW = "send", "throw"
 YIELDED, RETURNED, RAISED = "yielded", "returned", "raised"
@@ -155,7 +156,7 @@ def run_sync(awaitable: Awaitable[Any]) -> Any:
     settled = getattr(awaitable, "settled", None)
     if settled is True:
         return awaitable.result()  # type: ignore[attr-defined]
-    future = asyncio.ensure_future(_as_coroutine(awaitable) if not asyncio.isfuture(awaitable) else awaitable)
+    future = as_future(awaitable)
     while not future.done():
         future._asyncio_future_blocking = True  # as `Future.__await__` does
         _, how, value = me.parent.switch((YIELDED, future))
@@ -163,7 +164,3 @@ def run_sync(awaitable: Awaitable[Any]) -> Any:
             future.cancel()
             raise value
     return future.result()
-
-
-async def _as_coroutine(awaitable: Awaitable[Any]) -> Any:
-    return await awaitable

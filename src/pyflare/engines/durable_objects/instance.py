@@ -25,6 +25,7 @@ from pyflare.engines.durable_objects.gates import Gate, Section, Start, Starts
 from pyflare.engines.durable_objects.state import DurableObjectState
 from pyflare.engines.durable_objects.store import ConstraintViolation
 from pyflare.interop import scope, traces
+from pyflare.interop.awaiting import as_future
 from pyflare.interop.errors import JsException, error
 from pyflare.interop.promise import JsPromise, start
 from pyflare.interop.proxy import JsObject
@@ -127,7 +128,7 @@ class Instance:
 
     def wait_until(self, work: Awaitable[Any]) -> None:
         """Background work; the object stays awake for it. A failure is a line."""
-        task = asyncio.ensure_future(_awaited(work) if not asyncio.isfuture(work) else work)
+        task = as_future(work)
         self.background.add(task)
         task.add_done_callback(self._waited)
 
@@ -359,10 +360,6 @@ def _tell(
     """From the thread to the loop, which may have ended."""
     with contextlib.suppress(RuntimeError):
         loop.call_soon_threadsafe(synced, syncing, context=Context())
-
-
-async def _awaited(work: Awaitable[Any]) -> Any:
-    return await work
 
 
 def _has_loop() -> bool:

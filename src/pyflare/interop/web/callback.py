@@ -32,6 +32,12 @@ class Callback:
         return start(call(self._function, args), self._context.copy())
 
 
+def begin(start_member: Callable[..., Any] | None, controller: Any) -> JsPromise | None:
+    """The `start` of a stream's members: as in JavaScript it runs within the constructor and may raise there."""
+    result = None if start_member is None else start_member(controller)
+    return JsPromise.resolve(result) if inspect.isawaitable(result) else None
+
+
 async def call(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     """Call a function that may be async."""
     result = function(*args)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pyflare.interop.promise import JsPromise, start
 from pyflare.interop.web.bytes import byte_array
-from pyflare.interop.web.callback import Callback, member
+from pyflare.interop.web.callback import Callback, begin, member
 
 if TYPE_CHECKING:
     from pyflare.interop.web.readable import Controller
@@ -34,9 +33,7 @@ class UserSource:
         self._cancel = None if cancel is None else Callback(cancel)
 
     def start(self, controller: Controller) -> JsPromise | None:
-        # As in JavaScript, `start` runs within the constructor and may raise there.
-        result = None if self._start is None else self._start(controller)
-        return JsPromise.resolve(result) if inspect.isawaitable(result) else None
+        return begin(self._start, controller)
 
     def pull(self, controller: Controller) -> JsPromise | None:
         return None if self._pull is None else self._pull.start(controller)

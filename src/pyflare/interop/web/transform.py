@@ -7,7 +7,6 @@ developers.cloudflare.com/workers/runtime-apis/streams/transformstream. A transf
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar, Protocol
 
@@ -17,7 +16,7 @@ from pyflare.interop.errors import type_error
 from pyflare.interop.promise import JsPromise
 from pyflare.interop.proxy import JsProxy, get, is_nullish
 from pyflare.interop.web.bytes import byte_array, utf8
-from pyflare.interop.web.callback import Callback, fulfil, member, settled, when_failed
+from pyflare.interop.web.callback import Callback, begin, fulfil, member, settled, when_failed
 from pyflare.interop.web.readable import Controller, ReadableStream
 from pyflare.interop.web.writable import WritableStream
 
@@ -202,8 +201,7 @@ class UserTransformer:
         """Everything passes."""
 
     def start(self, controller: Any) -> JsPromise | None:
-        result = None if self._start is None else self._start(controller)
-        return JsPromise.resolve(result) if inspect.isawaitable(result) else None
+        return begin(self._start, controller)
 
     def transform(self, chunk: Any, controller: Any) -> JsPromise | None:
         if "transform" not in self._calls:

@@ -6,7 +6,6 @@ promise.
 
 from __future__ import annotations
 
-import inspect
 from collections import deque
 from typing import Any, ClassVar, Protocol
 
@@ -14,7 +13,7 @@ from pyflare.interop.convert import unwrap
 from pyflare.interop.errors import type_error
 from pyflare.interop.promise import JsPromise
 from pyflare.interop.proxy import JsProxy, get
-from pyflare.interop.web.callback import Callback, fulfil, member, settled
+from pyflare.interop.web.callback import Callback, begin, fulfil, member, settled
 
 WRITABLE, CLOSING, CLOSED, ERRORED = "writable", "closing", "closed", "errored"
 LOCKED = "This WritableStream is currently locked to a writer."
@@ -256,8 +255,7 @@ class UserSink:
         self._calls = {name: Callback(function) for name, function in found.items() if function is not None}
 
     def start(self, controller: Any) -> JsPromise | None:
-        result = None if self._start is None else self._start(controller)
-        return JsPromise.resolve(result) if inspect.isawaitable(result) else None
+        return begin(self._start, controller)
 
     def write(self, chunk: Any, controller: Any) -> JsPromise | None:
         return self._call("write", chunk, controller)
