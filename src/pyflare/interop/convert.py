@@ -9,7 +9,15 @@ from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 from pyflare.interop import proxy
-from pyflare.interop.buffers import BY_CODE, ArrayBuffer, BufferView, DataView, TypedArray, Uint8Array
+from pyflare.interop.buffers import (
+    BY_CODE,
+    TYPED_ARRAYS,
+    ArrayBuffer,
+    BufferView,
+    DataView,
+    TypedArray,
+    Uint8Array,
+)
 from pyflare.interop.containers import JsArray, JsMap, JsSet, to_text
 from pyflare.interop.errors import error
 from pyflare.interop.proxy import JsFunction, JsNull, JsObject, JsProxy, fold, new_object
@@ -118,7 +126,7 @@ def _from_entries(pairs: Iterable[Any]) -> JsObject:
 
 from_entries = JsFunction.make(_from_entries, "fromEntries")
 
-_SAME = (str, int, float, bool, type(None), JsNull)
+_SAME = frozenset((str, int, float, bool, type(None), JsNull))
 
 
 def to_js(
@@ -136,34 +144,25 @@ def to_js(
     kind = type(obj)
     if kind in _SAME and eager_converter is None:
         return obj
-    walk = _ToJs(depth, create_pyproxies, dict_converter, default_converter, eager_converter)
+    rest = create_pyproxies, dict_converter, default_converter
+    walk = _ToJs(*rest) if eager_converter is None else _EagerToJs(eager_converter, *rest)
     return walk.convert(obj, depth)
 
 
 class _ToJs:
     """One call of `to_js`."""
 
+    as_it_is = _SAME
+
     def __init__(
-        self,
-        depth: int,
-        create_pyproxies: bool,
-        dict_converter: Converter | None,
-        default_converter: Converter | None,
-        eager_converter: Converter | None,
+        self, create_pyproxies: bool, dict_converter: Converter | None, default_converter: Converter | None
     ) -> None:
-        self.depth = depth
         self.create_pyproxies = create_pyproxies
         self.dict_converter = None if dict_converter is from_entries else dict_converter
         self.default_converter = default_converter
-        self.eager_converter = eager_converter
         self.seen: dict[int, Any] = {}
 
     def convert(self, obj: Any, depth: int) -> Any:
-        if self.eager_converter is not None:
-            return self.eager_converter(obj, lambda value: self.plain(value, depth), self.cache)
-        return self.plain(obj, depth)
-
-    def plain(self, obj: Any, depth: int) -> Any:
         kind = type(obj)
         if kind is dict and depth:  # what most values are made of
             done = self.seen.get(id(obj))
@@ -189,7 +188,7 @@ class _ToJs:
             return kind_of_array.make(ArrayBuffer.make(bytearray(obj.tobytes())))
         if isinstance(obj, (set, frozenset)):
             return JsSet.make([self.convert(item, depth - 1) for item in obj])
-        if isinstance(obj, _SAME):
+        if isinstance(obj, (str, int, float)):
             return obj
         return self.other(obj, depth)
 
@@ -198,9 +197,7 @@ class _ToJs:
         self.seen[id(obj)] = made
         items = made._items
         for item in obj:
-            items.append(
-                item if type(item) in _SAME and self.eager_converter is None else self.convert(item, depth - 1)
-            )
+            items.append(item if type(item) in self.as_it_is else self.convert(item, depth - 1))
         return made
 
     def object(self, obj: dict[Any, Any], depth: int) -> Any:
@@ -211,7 +208,7 @@ class _ToJs:
         made = self.seen[id(obj)] = new_object(properties)
         for key, value in obj.items():
             name = key if type(key) is str else to_text(key)
-            properties[name] = value if type(value) in _SAME else self.convert(value, depth - 1)
+            properties[name] = value if type(value) in self.as_it_is else self.convert(value, depth - 1)
         return made
 
     def other(self, obj: Any, depth: int) -> Any:
@@ -228,14 +225,26 @@ class _ToJs:
         self.seen[id(obj)] = value
 
 
+class _EagerToJs(_ToJs):
+    """With a converter that is asked first, about every value."""
+
+    as_it_is = frozenset()
+
+    def __init__(self, eager_converter: Converter, *rest: Any) -> None:
+        super().__init__(*rest)
+        self.eager_converter = eager_converter
+
+    def convert(self, obj: Any, depth: int) -> Any:
+        plain = super().convert
+        return self.eager_converter(obj, lambda value: plain(value, depth), self.cache)
+
+
 # --- to Python ----------------------------------------------------------------------------------------------------
 
 
 def to_py(value: Any, depth: int = -1, default_converter: Converter | None = None) -> Any:
     """A Python value of a JavaScript one: Array → list, plain Object and Map → dict, Set → set, buffers → memoryview
     (a copy); anything else goes to `default_converter(value, convert, cache)` or stays."""
-    if not isinstance(value, JsProxy):
-        return value
     return _ToPy(default_converter).convert(value, depth)
 
 
@@ -247,40 +256,58 @@ class _ToPy:
         self.seen: dict[int, Any] = {}
 
     def convert(self, value: Any, depth: int) -> Any:
-        if not isinstance(value, JsProxy) or depth == 0:
+        kind = type(value)
+        if kind in _SAME or depth == 0:
             return value
         done = self.seen.get(id(value))
-        if done is not None:
-            return done
-        kind = type(value)
-        if kind is JsObject:
-            return self.mapping(value, value.js_properties().items(), depth)
-        if kind is JsArray:
-            made: list[Any] = []
-            self.seen[id(value)] = made
-            made.extend(self.convert(item, depth - 1) for item in value._items)
-            return made
-        if kind is JsMap:
-            return self.mapping(value, value.items(), depth)
-        if isinstance(value, JsSet):
-            return {self.convert(item, depth - 1) for item in value}
-        if isinstance(value, (BufferView, ArrayBuffer)):
-            return value.to_memoryview()
-        if kind is JsDoubleProxy:
-            return value.unwrap()
-        if self.default_converter is not None:
-            return self.default_converter(value, lambda item: self.convert(item, depth), self.cache)
-        return value
+        return _COPIES.get(kind, _ToPy.other)(self, value, depth) if done is None else done
+
+    def object(self, value: JsObject, depth: int) -> dict[Any, Any]:
+        return self.mapping(value, value.js_properties().items(), depth)
+
+    def map(self, value: JsMap, depth: int) -> dict[Any, Any]:
+        return self.mapping(value, value.items(), depth)
 
     def mapping(self, value: JsProxy, pairs: Iterable[tuple[Any, Any]], depth: int) -> dict[Any, Any]:
         made: dict[Any, Any] = {}
         self.seen[id(value)] = made
         for key, item in pairs:
-            made[key] = self.convert(item, depth - 1)
+            made[key] = item if type(item) in _SAME else self.convert(item, depth - 1)
         return made
+
+    def array(self, value: JsArray, depth: int) -> list[Any]:
+        made: list[Any] = []
+        self.seen[id(value)] = made
+        for item in value._items:
+            made.append(item if type(item) in _SAME else self.convert(item, depth - 1))
+        return made
+
+    def set(self, value: JsSet, depth: int) -> set[Any]:
+        return {self.convert(item, depth - 1) for item in value}
+
+    def buffer(self, value: BufferView | ArrayBuffer, _: int) -> memoryview:
+        return value.to_memoryview()
+
+    def unwrapped(self, value: JsDoubleProxy, _: int) -> Any:
+        return value.unwrap()
+
+    def other(self, value: Any, depth: int) -> Any:
+        if self.default_converter is None or not isinstance(value, JsProxy):
+            return value
+        return self.default_converter(value, lambda item: self.convert(item, depth), self.cache)
 
     def cache(self, value: Any, made: Any) -> None:
         self.seen[id(value)] = made
+
+
+_COPIES: dict[type, Callable[[_ToPy, Any, int], Any]] = {
+    JsObject: _ToPy.object,
+    JsMap: _ToPy.map,
+    JsArray: _ToPy.array,
+    JsSet: _ToPy.set,
+    JsDoubleProxy: _ToPy.unwrapped,
+    **dict.fromkeys((ArrayBuffer, DataView, *TYPED_ARRAYS), _ToPy.buffer),
+}
 
 
 class _FunctionClass(JsProxy):

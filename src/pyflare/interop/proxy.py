@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -92,9 +93,7 @@ class JsClass(type):
     def __name__(cls) -> str:  # type: ignore[override]
         return "JsProxy"
 
-    @property
-    def name(cls) -> str:
-        return cls.js_name
+    name = property(operator.attrgetter("js_name"))  # in C, as `constructor`: the SDK asks for both at every value
 
     @property
     def typeof(cls) -> str:
@@ -131,9 +130,7 @@ class JsProxy(metaclass=JsClass):
 
     js_name: ClassVar[str] = "Object"
 
-    @property
-    def constructor(self) -> Any:
-        return type(self)
+    constructor: Any = property(type)
 
     @property
     def typeof(self) -> str:
