@@ -1,12 +1,16 @@
+import json
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from pyflare.interop import json as js_json
 from pyflare.interop.containers import JsArray, JsMap
-from pyflare.interop.convert import to_js
+from pyflare.interop.convert import create_proxy, to_js, to_py
 from pyflare.interop.dates import JsDate
 from pyflare.interop.errors import JsException
-from pyflare.interop.json import parse, stringify
+from pyflare.interop.json import dump, parse, stringify
 from pyflare.interop.proxy import JsObject, jsnull
 
 
@@ -53,3 +57,57 @@ def test_what_is_no_json_is_a_syntax_error(text: str) -> None:
     with pytest.raises(JsException) as caught:
         parse(text)
     assert caught.value.name == "SyntaxError"
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(1e-7, "1e-7"), (0.00001, "0.00001"), (1e16, "10000000000000000"), (1e21, "1e+21"), (-0.0, "0")],
+)
+def test_a_float_is_written_as_javascript_writes_it(number: float, text: str) -> None:
+    assert stringify(to_js({"n": number})) == f'{{"n":{text}}}'
+
+
+def test_a_lone_surrogate_is_written_as_its_escape_and_a_pair_as_its_character() -> None:
+    assert stringify(to_js(["\ud800", "\ud83d\ude00"])) == '["\\ud800","\U0001f600"]'
+    assert dump("\udfff") == b'"\\udfff"'
+
+
+def test_what_json_text_escapes_comes_back_even_a_lone_surrogate_or_a_number_beyond_a_float() -> None:
+    assert parse(r'["\ud800", 1e400, 18446744073709551616]').to_py() == ["\ud800", math.inf, 2.0**64]
+
+
+def test_to_json_gets_the_key_and_what_it_gives_goes_to_the_replacer() -> None:
+    value = to_js({"a": {"toJSON": create_proxy(lambda key: f"json of {key}")}})
+    seen = []
+    assert stringify(value, lambda key, item: seen.append((key, item)) or item) == '{"a":"json of a"}'  # type: ignore[func-returns-value]
+    assert seen[1] == ("a", "json of a")
+
+
+def test_an_indent_is_ten_characters_at_most() -> None:
+    assert stringify(to_js({"a": [1, {}], "b": []}), None, 1) == '{\n "a": [\n  1,\n  {}\n ],\n "b": []\n}'
+    assert stringify(to_js([1]), None, 12) == f"[\n{' ' * 10}1\n]"
+    assert stringify(to_js([1]), None, "->") == "[\n->1\n]"
+
+
+def test_deep_values_go_both_ways() -> None:
+    text = "[" * 300 + "]" * 300
+    assert stringify(parse(text)) == text
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.text(st.characters(codec="utf-8")),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(st.characters(codec="utf-8")), inner, max_size=4)
+    ),
+    max_leaves=20,
+)
+
+
+@given(VALUES)
+def test_the_quick_way_and_the_long_way_agree(value: object) -> None:
+    made = parse(json.dumps(value))
+    quick = js_json._quick(made)
+    assert quick is not None
+    assert quick.decode() == js_json._Writer(None, "").text("", made, "\n")
+    assert to_py(parse(quick)) == to_py(made)
+    assert json.loads(quick) == js_json._strictly(quick.decode()) == value

@@ -117,7 +117,7 @@ class JsDate(JsProxy):
     def toISOString(self) -> str:
         return self.moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
-    def toJSON(self) -> Any:
+    def toJSON(self, *_: Any) -> Any:
         return None if math.isnan(self._ms) else self.toISOString()
 
     def toUTCString(self) -> str:

@@ -1,45 +1,53 @@
 """`js.JSON`: what JavaScript makes of values as text, which is not what Python's `json` makes of them.
 
 undefined and functions disappear from objects, NaN is null, a Date is its ISO text, a typed array is an object of its
-indices, a Map and a Set are empty objects.
+indices, a Map and a Set are empty objects. The common values are written and read by `orjson`, which gives the same
+text and the same values for them; all others go the long way.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+import orjson
 
 from pyflare.interop.buffers import TypedArray
 from pyflare.interop.clone import MAX_SAFE_INTEGER
 from pyflare.interop.containers import JsArray, to_text
 from pyflare.interop.convert import JsDoubleProxy
-from pyflare.interop.dates import JsDate
 from pyflare.interop.errors import JsException, error, type_error
-from pyflare.interop.proxy import JsFunction, JsObject, JsProxy, is_nullish, jsnull, new_object
+from pyflare.interop.proxy import JsFunction, JsNull, JsObject, JsProxy, is_nullish, jsnull, new_object
 
-ABSENT = object()
-SIMPLE_DEPTH = 20  # deeper values, and circles, take the long way
+MAX_INDENT = 10  # characters; ECMA-262
 
 
 def stringify(value: Any, replacer: Any = None, indent: Any = None) -> str | None:
     """JSON text; None when `value` is undefined or a function."""
-    plain = _simple(value) if replacer is None else ABSENT
-    if plain is ABSENT:
-        plain = _Plain(replacer).convert("", value)
-    if plain is ABSENT:
-        return None
-    if not isinstance(indent, (int, str)) or not indent:
-        return _COMPACT.encode(plain)
-    return json.dumps(plain, ensure_ascii=False, indent=indent, separators=(",", ": "), allow_nan=False)
+    if replacer is None and not indent and (quick := _quick(value)) is not None:
+        return quick.decode()
+    gap = " " * min(int(indent), MAX_INDENT) if isinstance(indent, (int, float)) else to_text(indent or "")[:MAX_INDENT]
+    return _Writer(replacer, gap).text("", value, "\n")
+
+
+def dump(value: Any) -> bytes | None:
+    """What `stringify` gives, in UTF-8."""
+    if (quick := _quick(value)) is not None:
+        return quick
+    text = stringify(value)
+    return None if text is None else text.encode()
 
 
 def parse(text: Any, reviver: Any = None) -> Any:
-    """The value of JSON text; SyntaxError when it is none."""
+    """The value of JSON text (a string, or its UTF-8); SyntaxError when it is none."""
+    given = text if isinstance(text, (str, bytes)) else to_text(text)
     try:
-        plain = _STRICT.decode(to_text(text))
-    except (ValueError, RecursionError) as raised:
-        raise error(_fault(str(raised), text), "SyntaxError") from None
+        plain = orjson.loads(given)
+    except ValueError:
+        plain = _strictly(given if isinstance(given, str) else given.decode())
     value = from_plain(plain)
     return _revive("", value, reviver) if callable(reviver) else value
 
@@ -49,34 +57,32 @@ def from_plain(value: Any) -> Any:
     kind = type(value)
     if kind is str or kind is bool:
         return value
-    if kind is dict:
-        return new_object({key: from_plain(item) for key, item in value.items()})
-    if kind is list:
-        return JsArray.make([from_plain(item) for item in value])
-    if value is None:
-        return jsnull
     if kind is int:
         return value if -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER else _whole(float(value))
-    return _whole(value)
+    if kind is dict:
+        return new_object({key: item if type(item) is str else from_plain(item) for key, item in value.items()})
+    if kind is list:
+        return JsArray.make([item if type(item) is str else from_plain(item) for item in value])
+    return jsnull if value is None else _whole(value)
 
 
 def _whole(value: float) -> int | float:
     return int(value) if value.is_integer() and abs(value) <= MAX_SAFE_INTEGER else value
 
 
+def _strictly(text: str) -> Any:
+    """What `orjson` refuses and JavaScript may not: lone surrogates, numbers beyond a float, depth."""
+    try:
+        return _STRICT.decode(text)
+    except (ValueError, RecursionError) as raised:
+        raise error(f"{raised} in JSON" if text else "Unexpected end of JSON input", "SyntaxError") from None
+
+
 def _no_constant(name: str) -> Any:
     raise ValueError(f"Unexpected token {name[0]}")
 
 
-# `json.dumps` and `json.loads` make one of these at each call with options.
-_COMPACT = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"), allow_nan=False)
 _STRICT = json.JSONDecoder(parse_constant=_no_constant)
-
-
-def _fault(message: str, text: Any) -> str:
-    if not str(text):
-        return "Unexpected end of JSON input"
-    return f"{message} in JSON"
 
 
 def _revive(key: str, value: Any, reviver: Any) -> Any:
@@ -88,83 +94,109 @@ def _revive(key: str, value: Any, reviver: Any) -> Any:
     return reviver(key, value)
 
 
-def _simple(value: Any, depth: int = 0) -> Any:
-    """What `json.dumps` takes, for the common values: objects and arrays of text, small integers, booleans and null.
-    ABSENT for all others, which `_Plain` knows."""
-    kind = type(value)
-    if kind is str or kind is bool:
-        return value
-    if kind is int:
-        return value if -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER else ABSENT
+# --- the common values --------------------------------------------------------------------------------------------
+
+_COMMON = frozenset((str, int, bool, JsNull, JsObject, JsArray))
+
+
+def _quick(value: Any) -> bytes | None:
+    """JSON of objects and arrays of text, small integers, booleans and null; None for all others, and for circles."""
+    if type(value) not in _COMMON:
+        return None
+    try:
+        return orjson.dumps(value, _inside, orjson.OPT_STRICT_INTEGER)
+    except TypeError:
+        return None
+
+
+def _inside(value: Any) -> Any:
+    """What `orjson` is to write for a value of ours; TypeError when JavaScript would write something else."""
     if value is jsnull:
         return None
-    if depth == SIMPLE_DEPTH:
-        return ABSENT
-    if kind is JsObject:
-        plain = {}
-        for name, item in value.js_properties().items():
-            made = item if type(item) is str else _simple(item, depth + 1)
-            if made is ABSENT:
-                return ABSENT
-            plain[name] = made
-        return ABSENT if "toJSON" in plain else plain
-    if kind is JsArray:
-        items = [item if type(item) is str else _simple(item, depth + 1) for item in value._items]
-        return ABSENT if ABSENT in items else items
-    return ABSENT
+    if type(value) is JsArray:
+        inside = items = value._items
+    else:
+        inside = value.js_properties()
+        items = inside.values()
+    if not _COMMON.issuperset(map(type, items)):
+        raise TypeError
+    return inside
 
 
-class _Plain:
-    """One call of `stringify`: JavaScript values to what `json.dumps` takes."""
+# --- all values ---------------------------------------------------------------------------------------------------
 
-    def __init__(self, replacer: Any) -> None:
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class _Writer:
+    """One call of `stringify`: SerializeJSONProperty of ECMA-262. None stands for what is left out."""
+
+    def __init__(self, replacer: Any, gap: str) -> None:
         self.replacer = replacer if callable(replacer) else None
-        self.names = set(replacer) if isinstance(replacer, JsArray) else None
+        self.names = {to_text(name) for name in replacer} if isinstance(replacer, JsArray) else None
+        self.gap = gap
         self.open: set[int] = set()
 
-    def convert(self, key: str, value: Any) -> Any:
+    def text(self, key: str, value: Any, margin: str) -> str | None:
+        if isinstance(value, JsProxy) and value.typeof != "function":
+            to_json = getattr(value, "toJSON", None)
+            value = to_json(key) if callable(to_json) else value
         if self.replacer is not None:
             value = self.replacer(key, value)
-        kind = type(value)
-        if kind is str or kind is bool:
-            return value
-        if value is None:
-            return ABSENT
-        if value is jsnull:
-            return None
-        if isinstance(value, (int, float)):
-            return self.number(value)
-        if isinstance(value, JsDate):
-            return value.toJSON()
+        if isinstance(value, str):
+            return _quoted(value)
+        if isinstance(value, (bool, float)) or value is jsnull:
+            return "null" if isinstance(value, float) and not math.isfinite(value) else to_text(value)
+        if isinstance(value, int):
+            return _integer(value)
         if not isinstance(value, JsProxy) or isinstance(value, JsFunction) or value.typeof == "function":
-            return ABSENT
+            return None
         if id(value) in self.open:
             raise type_error("Converting circular structure to JSON")
         self.open.add(id(value))
-        plain = self.container(value)
+        text = self.array(value, margin) if isinstance(value, JsArray) else self.object(_properties(value), margin)
         self.open.discard(id(value))
-        return plain
+        return text
 
-    def number(self, value: int | float) -> Any:
-        if isinstance(value, int):
-            if abs(value) > MAX_SAFE_INTEGER:
-                raise type_error("Do not know how to serialize a BigInt")
-            return value
-        return _whole(value) if math.isfinite(value) else None
+    def array(self, value: JsArray, margin: str) -> str:
+        inner = margin + self.gap
+        items = [self.text(str(at), item, inner) or "null" for at, item in enumerate(value._items)]
+        return self.enclosed("[", items, "]", margin)
 
-    def container(self, value: JsProxy) -> Any:
-        to_json = getattr(value, "toJSON", None)
-        if callable(to_json):
-            return self.convert("", to_json())
-        if isinstance(value, JsArray):
-            items = [self.convert(str(at), item) for at, item in enumerate(value._items)]
-            return [None if item is ABSENT else item for item in items]
-        if isinstance(value, TypedArray):
-            return {str(at): item for at, item in enumerate(value)}
-        if isinstance(value, (JsException, JsDoubleProxy)):
-            return {}
-        pairs = ((name, self.convert(name, item)) for name, item in value.js_properties().items())
-        return {name: item for name, item in pairs if item is not ABSENT and (self.names is None or name in self.names)}
+    def object(self, properties: Mapping[str, Any], margin: str) -> str:
+        inner, colon = margin + self.gap, ": " if self.gap else ":"
+        pairs = [
+            (name, self.text(name, item, inner))
+            for name, item in properties.items()
+            if self.names is None or name in self.names
+        ]
+        return self.enclosed("{", [f"{_quoted(name)}{colon}{text}" for name, text in pairs if text], "}", margin)
+
+    def enclosed(self, start: str, parts: Iterable[str], end: str, margin: str) -> str:
+        inner = margin + self.gap if self.gap else ""
+        body = f",{inner}".join(parts)
+        return f"{start}{inner}{body}{margin if self.gap else ''}{end}" if body else start + end
+
+
+def _properties(value: JsProxy) -> Mapping[str, Any]:
+    if isinstance(value, TypedArray):
+        return {str(at): item for at, item in enumerate(value)}
+    return {} if isinstance(value, (JsException, JsDoubleProxy)) else value.js_properties()
+
+
+def _integer(value: int) -> str:
+    if abs(value) > MAX_SAFE_INTEGER:
+        raise type_error("Do not know how to serialize a BigInt")
+    return str(value)
+
+
+def _quoted(text: str) -> str:
+    """A string; a lone surrogate is its escape."""
+    try:
+        return orjson.dumps(text).decode()
+    except TypeError:
+        paired = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+        return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(paired, ensure_ascii=False))
 
 
 class Json(JsProxy):

@@ -12,6 +12,7 @@ from pyflare.interop.buffers import ArrayBuffer, BufferView, Uint8Array
 from pyflare.interop.containers import to_text
 from pyflare.interop.errors import JsException, type_error
 from pyflare.interop.proxy import JsProxy
+from pyflare.interop.web.bytes import utf8
 
 CONTENT_TYPES = ("text", "bytes", "json", "v8")
 NO_BODY = "Message body cannot be undefined"
@@ -47,7 +48,7 @@ def encode(value: Any, kind: str) -> bytes:
 def decode(data: bytes, kind: str) -> Any:
     """The JavaScript value that `encode` was given; bytes come as a Uint8Array."""
     if kind == "json":
-        return json.parse(data.decode())
+        return json.parse(data)
     if kind == "text":
         return data.decode()
     if kind == "bytes":
@@ -68,22 +69,13 @@ def preview(data: bytes, kind: str, length: int = 200) -> str:
 
 
 def _json(value: Any) -> bytes:
-    text = json.stringify(value)
-    if text is None:
+    data = json.dump(value)
+    if data is None:
         raise type_error(
             f"A message body of type {type(value).__name__} is nothing in JSON: convert it first, "
             "with to_js(value, dict_converter=Object.fromEntries)"
         )
-    return utf8(text)
-
-
-def utf8(text: str) -> bytes:
-    """UTF-8 as JavaScript writes it."""
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        # JavaScript writes a lone surrogate as U+FFFD.
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+    return data
 
 
 def _wrong(kind: str, wanted: str, value: Any) -> JsException:

@@ -22,6 +22,7 @@ from pyflare.engines.queues.config import (
     MAX_MESSAGE_BYTES,
 )
 from pyflare.engines.queues.rows import Draft, Listed
+from pyflare.interop.web.bytes import utf8
 
 if TYPE_CHECKING:
     from pyflare.engines.queues.engine import Overview, Queues
@@ -304,11 +305,11 @@ def _encoded(message: Mapping[str, Any]) -> tuple[str, bytes]:
     if kind not in body.CONTENT_TYPES:
         raise Refused(400, 10203, f"Invalid content type: {kind}")
     if kind == "json":
-        return kind, body.utf8(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+        return kind, utf8(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
     if not isinstance(value, str):
         raise Refused(400, 10207, f"A message of type {kind} needs a string as body")
     if kind == "text":
-        return kind, body.utf8(value)
+        return kind, utf8(value)
     try:
         return kind, base64.b64decode(value, validate=True)
     except binascii.Error:

@@ -44,7 +44,7 @@ class Checksums(JsProxy):
             digest = digests.get(name)
             setattr(self, name, None if digest is None else ArrayBuffer.make(bytes.fromhex(digest)))
 
-    def toJSON(self) -> JsObject:
+    def toJSON(self, *_: Any) -> JsObject:
         return JsObject.make({name: self._digests.get(name) for name in ALGORITHMS})
 
 

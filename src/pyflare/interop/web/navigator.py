@@ -41,7 +41,7 @@ class Performance(JsProxy):
     def now(self) -> int:
         return JsDate.now()
 
-    def toJSON(self) -> JsObject:
+    def toJSON(self, *_: Any) -> JsObject:
         return JsObject.make()
 
 
