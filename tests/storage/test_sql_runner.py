@@ -94,6 +94,22 @@ def test_the_announcement_may_open_a_transaction() -> None:
     assert database.execute("SELECT name FROM sqlite_schema") == []
 
 
+def test_a_statement_that_is_known_is_announced_each_time() -> None:
+    told: list[int] = []
+    made = Runner(Database(":memory:").raw, lambda: told.append(1))
+    made.run("CREATE TABLE t (a)")
+    for number in range(3):
+        made.run("INSERT INTO t VALUES (?)", [number])
+    assert (len(told), made.run("SELECT a FROM t").rows) == (4, [(0,), (1,), (2,)])
+
+
+def test_a_statement_that_is_known_takes_as_many_parameters_as_ever() -> None:
+    made = runner()
+    assert made.run("SELECT ? AS a", [1]).rows == made.run("SELECT ? AS a", [1]).rows == [(1,)]
+    with pytest.raises(SqlError, match="Wrong number of parameter bindings"):
+        made.run("SELECT ? AS a")
+
+
 def test_lone_surrogates_are_replaced() -> None:
     assert runner().run("SELECT ?", ["\ud83d"]).rows == [("\ufffd",)]
 
@@ -143,6 +159,23 @@ def test_rows_are_counted_as_workerd_counts_them(sql: str, expected: tuple[int, 
     if sql.startswith("DROP"):
         read = 0  # not recorded
     assert (read, written) == expected
+
+
+@pytest.mark.parametrize(
+    ("sql", "read"),
+    [
+        ("SELECT * FROM people", 3),
+        ("SELECT * FROM people WHERE age = 20", 3),
+        ("SELECT * FROM people WHERE id = 2", 1),
+        ("SELECT * FROM people WHERE id = 9", 1),
+        ("SELECT * FROM people ORDER BY age", 6),
+        ("SELECT count(*) FROM people", 3),
+        ("EXPLAIN QUERY PLAN SELECT 1", 0),
+    ],
+)
+def test_rows_are_counted_alike_each_time(sql: str, read: int) -> None:
+    made = runner(*PEOPLE)
+    assert [counts(made.run(sql)) for _ in range(3)] == [(read, 0)] * 3
 
 
 def test_rows_of_a_table_without_rowids_count_once() -> None:

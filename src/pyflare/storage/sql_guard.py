@@ -101,9 +101,23 @@ class SqlError(Exception):
 
 
 class Facts:
-    """What the authorizer saw of one statement while it was prepared."""
+    """What the authorizer saw of one statement while it was prepared, and what is known of it since."""
 
-    __slots__ = ("changed", "changes_schema", "counts", "extra", "inserts", "read", "schema_rows", "target", "weight")
+    __slots__ = (
+        "changed",
+        "changes_schema",
+        "columns",
+        "counted",
+        "counts",
+        "extra",
+        "inserts",
+        "parameters",
+        "read",
+        "readonly",
+        "schema_rows",
+        "target",
+        "weight",
+    )
 
     def __init__(self) -> None:
         self.read: set[str] = set()  # tables
@@ -115,6 +129,10 @@ class Facts:
         self.schema_rows = 0
         self.weight: int | None = None  # rows written for a changed row: itself and its index entries
         self.extra = 0  # rows written by the statement as a whole
+        self.columns: tuple[str, ...] = ()
+        self.readonly = True
+        self.parameters = 0
+        self.counted: bool | None = None  # whether SQLite's counters have something to tell of it
 
 
 class Guard:

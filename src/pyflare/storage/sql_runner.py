@@ -35,6 +35,7 @@ Row = tuple[Any, ...]
 
 CHUNK = 512  # rows of a read-only statement that are read at once
 PROGRESS_STEPS = 1_000_000  # virtual machine steps between two looks at the clock
+MAX_FACTS = 2_000  # statements that are remembered
 
 WRONG_COUNT = "Wrong number of parameter bindings for SQL query."
 NOT_UTF8 = "a text value is not valid UTF-8"
@@ -50,6 +51,7 @@ TABLE = "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?1"
 BLANKS = str.maketrans("01", " \t")
 
 SCAN, SORT = "SQLITE_STMTSTATUS_FULLSCAN_STEP", "SQLITE_STMTSTATUS_SORT"
+COUNTED = frozenset({"Next", "Prev", "Sort", "SorterNext", "SorterSort"})  # operations that SQLite's counters may count
 
 
 class Rows:
@@ -86,11 +88,11 @@ class Runner:
             connection.set_progress_handler(overtime, PROGRESS_STEPS)
         self._connection = connection
         self._on_write = on_write
-        self._facts: dict[str, Facts] = {}
+        self._facts: dict[str, Facts] = {}  # of statements that ran since the schema changed
         self._generation = 0  # of the schema
         self._mark = ""
         self._status: dict[str, int] = {}
-        self._cursor = self._new_cursor()
+        self._cursor = connection.cursor()
         self.wrote = False  # whether a statement of the last text was not read-only
         # Of the text that runs now:
         self._left = 0  # characters of it that were not reached yet
@@ -105,24 +107,30 @@ class Runner:
         """Run all statements of a text. Raises `SqlError`; what ran before the fault stays."""
         text = sql.rstrip(" \t\n\r\v\f") + self._mark
         connection, guard, cursor = self._connection, self.guard, self._cursor
+        known = self._known(text, params)
         changes, total = 0, connection.total_changes()
         self._left, self._several, self._readonly, self._rows, self._current = len(text), False, True, [], None
         self._redefined = self.wrote = False
+        self._status = {}
+        if known is None or self._is_counted(known, text, params):
+            connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, self._profile)
         guard.user, guard.facts, guard.refusal = True, None, None
-        connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, self._profile)
         try:
+            if known is not None:
+                self._begin(known)
+            cursor.exec_trace = self._starts if known is None else None
             # Our own statements and the user's are kept apart in the cache of statements by this flag.
             cursor.execute(text, params, prepare_flags=apsw.SQLITE_PREPARE_PERSISTENT)
             rows = self._fetch(cursor)
         except apsw.Error as fault:
-            self._cursor = self._new_cursor()
+            self._cursor = connection.cursor()
             if self._redefined:
                 self.schema_changed()
             raise self._error(fault, sql) from None
         except UnicodeEncodeError:
             return self.run(_well_formed(sql), [_well_formed(value) for value in params])
         except UnicodeDecodeError:
-            self._cursor = self._new_cursor()
+            self._cursor = connection.cursor()
             raise SqlError(NOT_UTF8) from None
         finally:
             connection.trace_v2(0, None)
@@ -130,7 +138,7 @@ class Runner:
         if not self._readonly:
             changes = connection.changes() if connection.total_changes() != total else 0
         self._count(rows, changes, connection.total_changes() - total)
-        if self._redefined:
+        if self._redefined or len(self._facts) > MAX_FACTS:
             self.schema_changed()
         return rows
 
@@ -140,6 +148,11 @@ class Runner:
         self._generation += 1
         self._mark = format(self._generation, "b").translate(BLANKS)
         self._facts.clear()
+
+    def _known(self, text: str, params: Sequence[Any]) -> Facts | None:
+        """What is known of a text that is a single statement, and ran before: it needs no tracer."""
+        facts = self._facts.get(text)
+        return facts if facts is not None and facts.parameters == len(params) else None
 
     def _fetch(self, cursor: apsw.Cursor) -> Rows:
         if self._several:
@@ -152,7 +165,7 @@ class Runner:
         rows = Rows(self._columns, list(islice(cursor, CHUNK)))
         if len(rows.rows) == CHUNK:
             rows.more = self._rest(cursor)
-            self._cursor = self._new_cursor()
+            self._cursor = self._connection.cursor()
         return rows
 
     def _rest(self, cursor: apsw.Cursor) -> Iterator[Row]:
@@ -162,11 +175,6 @@ class Runner:
             raise SqlError(describe(fault)) from None
         finally:
             cursor.close(True)
-
-    def _new_cursor(self) -> apsw.Cursor:
-        cursor = self._connection.cursor()
-        cursor.exec_trace = self._starts
-        return cursor
 
     def _starts(self, cursor: apsw.Cursor, sql: str, _bindings: Any) -> bool:
         """Called before each statement is stepped for the first time."""
@@ -183,21 +191,21 @@ class Runner:
             self.guard.facts = None
             if RESERVED_RENAME.search(sql):
                 raise _Refused(NOT_AUTHORIZED)
-            if len(self._facts) > 2_000:
-                self._facts.clear()
             self._facts[sql] = facts
         else:
-            facts = self._facts.get(sql)
-        self._current = facts
-        if facts is not None and facts.changes_schema:
-            self._redefined = True
+            facts = self._facts.get(sql) or Facts()
+        facts.columns = tuple([column[0] for column in cursor.description])
+        facts.readonly, facts.parameters = cursor.is_readonly, cursor.bindings_count
         if self._rows:
             self._rows.clear()
-        self._columns = tuple([column[0] for column in cursor.description])
-        self._readonly = cursor.is_readonly
-        if not self._readonly:
-            self._write()
+        self._begin(facts)
         return True
+
+    def _begin(self, facts: Facts) -> None:
+        self._current, self._columns, self._readonly = facts, facts.columns, facts.readonly
+        self._redefined = self._redefined or facts.changes_schema
+        if not facts.readonly:
+            self._write()
 
     def _write(self) -> None:
         self.wrote = True
@@ -220,6 +228,19 @@ class Runner:
         return SqlError(describe(fault), busy=is_busy(fault), timed_out=isinstance(fault, apsw.InterruptError))
 
     # --- counting -------------------------------------------------------------------------------------------------
+
+    def _is_counted(self, facts: Facts, text: str, params: Sequence[Any]) -> bool:
+        """Whether SQLite's counters have something to tell of a statement."""
+        if facts.counted is None:
+            facts.counted = bool(facts.read) and self._may_count(text, params)
+        return facts.counted
+
+    def _may_count(self, text: str, params: Sequence[Any]) -> bool:
+        try:
+            program = self._connection.execute(f"EXPLAIN {text}", params, can_cache=False).fetchall()
+        except (apsw.Error, UnicodeEncodeError):
+            return True
+        return any(operation in COUNTED for _, operation, *_ in program)
 
     def _count(self, rows: Rows, changes: int, total: int) -> None:
         facts = self._current

@@ -11,6 +11,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from pyflare.engines.d1.script import run_script
 from pyflare.engines.d1.store import D1Fault, D1Store, Query, path_of
 from pyflare.storage.layout import Layout
 
@@ -101,6 +102,34 @@ def test_another_process_may_write_between_requests(store: D1Store) -> None:
     other.execute("ALTER TABLE t ADD COLUMN b; INSERT INTO t VALUES (2, 3)")
     result = store.run([Query("SELECT * FROM t")])[0]
     assert (result.columns, result.rows) == (("a", "b"), [(1, None), (2, 3)])
+
+
+def test_what_another_process_adds_is_in_the_size(store: D1Store) -> None:
+    run(store, "CREATE TABLE t (a)")
+    before = store.run([Query("SELECT 1 FROM t")])[0].meta.size_after
+    other = apsw.Connection(str(store.path))
+    other.execute("INSERT INTO t VALUES (zeroblob(40960))")
+    assert store.run([Query("SELECT 1 FROM t")])[0].meta.size_after == before + 10 * 4096
+
+
+def test_the_size_follows_each_statement(store: D1Store) -> None:
+    run(store, "CREATE TABLE t (id INTEGER PRIMARY KEY, a)")
+    large, small = "INSERT INTO t VALUES (1, zeroblob(40960))", "INSERT INTO t VALUES (2, 'a')"
+    metas = [store.run([Query(sql)])[0].meta for sql in (small, large, "DELETE FROM t WHERE id = 1")]
+    assert [meta.size_after - metas[0].size_after for meta in metas] == [0, 10 * 4096, 0]
+    metas = [result.meta for result in store.run([Query(large), Query("DELETE FROM t WHERE id = 1")])]
+    assert metas[0].size_after - metas[1].size_after == 10 * 4096
+
+
+def test_columns_follow_a_script_and_a_request_that_is_undone(store: D1Store) -> None:
+    run(store, "CREATE TABLE t (a)")
+    select = Query("SELECT * FROM t")
+    assert store.run([select])[0].columns == ("a",)
+    run_script(store, "ALTER TABLE t ADD COLUMN b")
+    assert store.run([select])[0].columns == ("a", "b")
+    with pytest.raises(D1Fault, match="no such table"):
+        store.run([Query("ALTER TABLE t ADD COLUMN c"), select, Query("SELECT * FROM nowhere")])
+    assert store.run([select])[0].columns == ("a", "b")
 
 
 def test_a_file_that_another_process_holds_is_busy_and_free_again_later(store: D1Store) -> None:

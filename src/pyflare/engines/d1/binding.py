@@ -21,7 +21,7 @@ from pyflare.interop.buffers import ArrayBuffer, BufferView, TypedArray
 from pyflare.interop.containers import JsArray, to_text
 from pyflare.interop.errors import JsException, error, type_error
 from pyflare.interop.promise import JsPromise, inside, perform, start
-from pyflare.interop.proxy import JsObject, JsProxy, get, is_nullish, jsnull
+from pyflare.interop.proxy import JsObject, JsProxy, get, is_nullish, jsnull, new_object
 
 SERVED_BY = "miniflare.db"
 BIGINT_FROM = 2**53 - 1  # Python integers from there on are BigInt for JavaScript
@@ -268,10 +268,10 @@ def _numbers(blob: bytes) -> JsArray:
 
 def _answer(result: Result) -> JsObject:
     meta = result.meta
-    made: JsObject = JsObject.make(
+    return new_object(
         {
             "success": True,
-            "meta": JsObject.make(
+            "meta": new_object(
                 {
                     "served_by": SERVED_BY,
                     "duration": meta.duration,
@@ -286,7 +286,6 @@ def _answer(result: Result) -> JsObject:
             "results": JsArray.make(sql_values.objects(result.columns, result.rows, _cell)),
         }
     )
-    return made
 
 
 def _result(results: list[Result]) -> JsObject:
@@ -295,8 +294,7 @@ def _result(results: list[Result]) -> JsObject:
 
 def _exec_result(results: list[Result]) -> JsObject:
     duration = sum(result.meta.duration for result in results)
-    made: JsObject = JsObject.make({"count": len(results), "duration": duration})
-    return made
+    return new_object({"count": len(results), "duration": duration})
 
 
 def _first(result: Result, column: str | None) -> Any:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -30,6 +30,9 @@ TOO_LONG = "D1 DB storage operation exceeded timeout which caused object to be r
 
 # Any look at the schema makes SQLite read again what another process changed.
 LOOK = "SELECT 1 FROM sqlite_schema LIMIT 1"
+SCHEMA_VERSION = "PRAGMA schema_version"
+PAGES = "PRAGMA page_count; PRAGMA freelist_count"
+UNKNOWN = -1
 
 TABLES = """
     SELECT name FROM sqlite_schema
@@ -46,14 +49,12 @@ class D1Fault(Exception):
         self.message, self.busy = message, busy
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(NamedTuple):
     sql: str
     params: Sequence[Any] = ()  # str, float, bytes, None
 
 
-@dataclass(frozen=True, slots=True)
-class Meta:
+class Meta(NamedTuple):
     """What production tells of a statement; sizes in bytes, `duration` in milliseconds."""
 
     duration: float
@@ -65,8 +66,7 @@ class Meta:
     rows_written: int
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     columns: Sequence[str]
     rows: Sequence[Row]
     meta: Meta
@@ -91,8 +91,10 @@ class D1Store:
         self._durability, self._seconds = durability, seconds
         self._database: Database | None = None
         self._runner: Runner | None = None
-        self._version: Any = None  # changes whenever another connection commits
+        self._version = UNKNOWN  # of the file, when it was last looked at; changes with each commit
+        self._schema = UNKNOWN  # the version of the schema, when it was last looked at
         self._size = 0
+        self._written = 0  # pages, by this connection
         self._deadline = 0.0
 
     # --- the file -------------------------------------------------------------------------------------------------
@@ -107,6 +109,7 @@ class D1Store:
             database.raw.set_busy_timeout(0)
             self._database = database
             self._runner = Runner(database.raw, _nothing, self._overtime, self._enforce_limits)
+            self._catch_up(database)
         return self._database
 
     def close(self) -> None:
@@ -115,8 +118,29 @@ class D1Store:
             database.raw.close(True)
 
     def _measure(self, database: Database) -> int:
-        pages: int = database.value("PRAGMA page_count") - database.value("PRAGMA freelist_count")
-        return pages * PAGE_BYTES
+        (pages,), (free,) = database.execute(PAGES)
+        return int(pages - free) * PAGE_BYTES
+
+    def _catch_up(self, database: Database) -> bool:
+        """Learn what others committed. Whether they changed the schema, of which prepared statements know nothing."""
+        version = database.raw.data_version()
+        if version == self._version:
+            return False
+        assert self._runner is not None
+        self._version, self._size = version, self._measure(database)
+        before, self._schema = self._schema, database.value(SCHEMA_VERSION)
+        if self._schema == before:
+            return False
+        database.execute(LOOK)
+        self._runner.schema_changed()
+        return True
+
+    def _commit(self, database: Database) -> int:
+        """How many pages were written."""
+        database.execute("COMMIT")
+        self._version = database.raw.data_version()
+        before, (self._written, _) = self._written, database.raw.status(apsw.SQLITE_DBSTATUS_CACHE_WRITE)
+        return self._written - before
 
     def _overtime(self) -> bool:
         return self._enforce_limits and monotonic() > self._deadline
@@ -132,9 +156,12 @@ class D1Store:
             database = self._open()
             if len(wanted) == 1 and _only_reads(wanted[0].sql):
                 return [self._one(database, wanted[0])]
-            database.execute("BEGIN" if len(wanted) > 1 else "BEGIN IMMEDIATE")
+            database.execute(f"BEGIN; {LOOK}" if len(wanted) > 1 else "BEGIN IMMEDIATE")
+            self._catch_up(database)
+            if len(wanted) == 1:
+                return [self._one(database, wanted[0], alone=True)]
             results = [self._one(database, query) for query in wanted]
-            database.execute("COMMIT")
+            self._commit(database)
         except SqlError as fault:
             self._undo()
             raise D1Fault(TOO_LONG if fault.timed_out else fault.message, fault.busy) from None
@@ -146,25 +173,26 @@ class D1Store:
             raise
         return results
 
-    def _one(self, database: Database, query: Query) -> Result:
+    def _one(self, database: Database, query: Query, alone: bool = False) -> Result:
+        """`alone`: the transaction is open for this query, and ends with it."""
         runner, connection = self._runner, database.raw
         assert runner is not None
-        version = connection.execute("PRAGMA data_version").fetchall()
-        if version != self._version:
-            self._version = version
-            connection.execute(LOOK).fetchall()
-            runner.schema_changed()
-            self._size = self._measure(database)
         total, row_id = connection.total_changes(), connection.last_insert_rowid()
         began = monotonic()
         self._deadline = began + self._seconds
         found = runner.run(query.sql, query.params)
         rows = found.all()
+        # A statement without a transaction is the first to see the file as it is now.
+        if not connection.in_transaction and self._catch_up(database):
+            return self._one(database, query)
         duration = round((monotonic() - began) * 1000, 4)
         changes, last_row_id = connection.total_changes() - total, connection.last_insert_rowid()
         changed = changes > 0 or last_row_id != row_id
-        if runner.wrote:
-            size, self._size = self._size, self._measure(database)
+        # A file that grows or shrinks has a new first page, and another one.
+        if self._commit(database) > 1 if alone else runner.wrote:
+            size = self._size
+            with suppress(apsw.Error):  # what is committed must not fail any more
+                self._size = self._measure(database)
             changed = changed or size != self._size
         meta = Meta(duration, changes, last_row_id, changed, self._size, found.read, found.written)
         return Result(found.columns, rows, meta)
@@ -172,6 +200,7 @@ class D1Store:
     def _undo(self) -> None:
         if self._database is not None and self._database.raw.in_transaction:
             self._database.execute("ROLLBACK")
+            self._version = self._schema = UNKNOWN
 
     # --- sessions -------------------------------------------------------------------------------------------------
 
