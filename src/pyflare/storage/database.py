@@ -14,6 +14,8 @@ from typing import Any
 
 import apsw
 
+from pyflare.storage.checkpoints import Checkpoints
+
 Row = tuple[Any, ...]
 Params = Sequence[Any] | dict[str, Any]
 
@@ -40,6 +42,7 @@ class Database:
         flags = apsw.SQLITE_OPEN_READONLY if readonly else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         self.raw = apsw.Connection(self.path, flags=flags)
         self._depth = 0
+        self._checkpoints: Checkpoints | None = None
         self.raw.set_busy_timeout(BUSY_TIMEOUT_MS)
         if readonly:
             return
@@ -95,7 +98,14 @@ class Database:
         self._depth -= 1
         self.raw.execute(f"RELEASE {name}" if self._depth else "COMMIT")
 
+    def checkpoint_aside(self) -> None:
+        """Have checkpoints in a thread; for files that are written all the time."""
+        self._checkpoints = Checkpoints(self.path)
+        self.raw.set_wal_hook(self._checkpoints.grown)
+
     def close(self) -> None:
+        if self._checkpoints is not None:
+            self._checkpoints.close()
         self.raw.close()
 
     def _migrate(self, migrations: Sequence[str]) -> None:

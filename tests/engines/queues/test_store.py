@@ -274,7 +274,7 @@ def test_listing_goes_on_after_the_last_one_seen(store: Store) -> None:
     assert bodies(store.messages("q", 100.0, after=first[-1].seq)) == ["c"]
 
 
-def test_with_full_durability_only_leases_do_not_wait_for_the_disk(tmp_path: Path) -> None:
+def test_with_full_durability_what_is_sent_waits_for_the_disk_and_what_may_be_repeated_does_not(tmp_path: Path) -> None:
     store = Store(tmp_path / "q.sqlite", "full")
     levels = []
     database = store._db
@@ -287,7 +287,8 @@ def test_with_full_durability_only_leases_do_not_wait_for_the_disk(tmp_path: Pat
     database.transaction = noted  # type: ignore[method-assign, assignment]
     store.send("q", drafts("a"), 100.0)
     store.settle("q", 1, take(store), [], FATE, 100.0)
-    assert levels == [2, 1, 2]  # FULL, NORMAL, FULL
+    assert levels == [2, 1, 1]  # FULL, NORMAL, NORMAL
+    assert database.value("PRAGMA synchronous") == 2
     store.close()
 
 

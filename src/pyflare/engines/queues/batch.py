@@ -18,18 +18,20 @@ from pyflare.interop.errors import range_error, type_error
 from pyflare.interop.proxy import JsObject, JsProxy, get, is_nullish, options
 
 ACK, RETRY = "ack", "retry"
+ABSENT = object()
 
 
 class Message(JsProxy):
     """One message of a batch; its body is decoded when it is first looked at."""
 
     js_name: ClassVar[str] = "QueueMessage"
+    _decision: str | None = None
+    _delay: int | None = None
+    _body: Any = ABSENT
 
     def __init__(self, row: Row, batch: MessageBatch) -> None:
         self._row = row
         self._batch = batch
-        self._decision: str | None = None
-        self._delay: int | None = None
 
     @property
     def id(self) -> str:
@@ -45,7 +47,7 @@ class Message(JsProxy):
 
     @property
     def body(self) -> Any:
-        if "_body" not in self.__dict__:
+        if self._body is ABSENT:
             self._body = body.decode(self._row.body, self._row.content_type)
         return self._body
 

@@ -122,20 +122,21 @@ class WorkerQueue(JsProxy):
         given = how.get("delaySeconds")
         delay = self._usual_delay() if is_nullish(given) else whole(given)
         # One random id a batch, its first digits counted up: asking for entropy 100 times takes longer than the rest.
-        first = int(self._broker.new_id(), 16)
+        id = self._broker.new_id()
+        first, rest = int(id[:8], 16), id[8:]
         drafts = []
         for at, message in enumerate(begin()):
             if isinstance(message, dict):
                 raise type_error(f"{body.NO_BODY}: a dict that an iterator gives is not converted, one in a list is")
             fields = _fields(message)
-            drafts.append(self._draft(f"{(first + (at << 96)) % 2**128:032x}", fields.get("body"), fields, delay))
+            drafts.append(self._draft(f"{(first + at) % 2**32:08x}{rest}", fields.get("body"), fields, delay))
         if not drafts:
             raise type_error("sendBatch() requires at least one message")
         self._check_batch([len(draft.body) for draft in drafts])
         if not is_nullish(given):
             self._check_delay("sendBatch", delay, BATCH_DELAY)
-        for draft in drafts:
-            self._check_delay("sendBatch", draft.delay, METADATA)
+        for own in {draft.delay for draft in drafts}:
+            self._check_delay("sendBatch", own, METADATA)
         return drafts
 
     def _check_batch(self, sizes: Sequence[int]) -> None:

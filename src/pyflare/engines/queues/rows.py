@@ -17,7 +17,7 @@ class Draft(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A message in a batch. `attempts` counts this delivery; `due_at` is what it was before the lease."""
+    """A message in a batch. `attempts` counts this delivery; `due_at` and `lease` are what they were before it."""
 
     seq: int
     id: str
@@ -27,6 +27,7 @@ class Row(NamedTuple):
     attempts: int
     size: int
     due_at: float
+    lease: int | None = None  # one whose visibility time-out ended
 
 
 class Listed(NamedTuple):

@@ -30,7 +30,7 @@ from pyflare.engines.queues.rows import (
 )
 from pyflare.storage.database import Database
 
-HELD = 1e12  # later than any time
+HELD = 1e12  # later than any time; a row of this time is not in the index of times
 
 Busy = apsw.BusyError  # another program writes to the file, and has for seconds
 
@@ -61,14 +61,18 @@ MIGRATIONS = (
     ) STRICT, WITHOUT ROWID;
     """,
     "ALTER TABLE queues ADD COLUMN delivery_delay INTEGER NOT NULL DEFAULT 0;",
+    """
+    DROP INDEX messages_due;
+    CREATE INDEX messages_due ON messages (queue, due_at, attempts) WHERE due_at < 1e12;
+    """,
 )
 
 INSERT = """
     INSERT INTO messages (queue, due_at, id, content_type, size, sent_at, arrived_at, body)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 READY = """
-    SELECT seq, id, body, content_type, sent_at, attempts, size, due_at, lease FROM messages
-    WHERE queue = ? AND due_at <= ? ORDER BY due_at, seq LIMIT ?"""
+    SELECT seq, id, body, content_type, sent_at, attempts + 1, size, due_at, lease FROM messages
+    WHERE queue = ? AND due_at <= ? AND due_at < 1e12 ORDER BY due_at, seq LIMIT ?"""
 LEASE = "UPDATE messages SET lease = ?, due_at = ?, attempts = attempts + 1 WHERE seq = ?"
 LEASE_SPAN = "UPDATE messages SET lease = ?, due_at = ?, attempts = attempts + 1 WHERE seq BETWEEN ? AND ?"
 ACKNOWLEDGE = "DELETE FROM messages WHERE seq = ? AND lease = ?"
@@ -80,12 +84,12 @@ MOVE = """
     INSERT INTO messages (queue, due_at, id, content_type, size, sent_at, arrived_at, origin, body)
     SELECT ?, ?, id, content_type, size, sent_at, ?, ?, body FROM messages WHERE seq = ?"""
 DELETE = "DELETE FROM messages WHERE seq = ?"
-FIRST_DUE = "SELECT due_at FROM messages WHERE queue = ? AND due_at < ? ORDER BY due_at LIMIT 1"
-NTH_DUE = "SELECT due_at FROM messages WHERE queue = ? AND due_at < ? ORDER BY due_at LIMIT 1 OFFSET ?"
-SPENT_DUE = "SELECT due_at FROM messages WHERE queue = ? AND attempts > ? ORDER BY due_at LIMIT 1"
+FIRST_DUE = "SELECT due_at FROM messages WHERE queue = ? AND due_at < 1e12 ORDER BY due_at LIMIT 1"
+NTH_DUE = "SELECT due_at FROM messages WHERE queue = ? AND due_at < 1e12 ORDER BY due_at LIMIT 1 OFFSET ?"
+SPENT_DUE = "SELECT due_at FROM messages WHERE queue = ? AND due_at < 1e12 AND attempts > ? ORDER BY due_at LIMIT 1"
 SPENT = """
     SELECT seq, id, size, attempts, lease FROM messages
-    WHERE queue = ? AND due_at <= ? AND attempts > ? ORDER BY due_at, seq"""
+    WHERE queue = ? AND due_at <= ? AND due_at < 1e12 AND attempts > ? ORDER BY due_at, seq"""
 OLDEST = "SELECT sent_at FROM messages WHERE queue = ? AND lease IS NULL ORDER BY seq LIMIT 1"
 TALLY = """
     SELECT queue, sum(lease IS NULL), sum(CASE WHEN lease IS NULL THEN size ELSE 0 END), sum(lease IS NOT NULL)
@@ -131,9 +135,6 @@ COUNT = {
 }
 
 
-CHECKPOINT_PAGES = 4000  # of the write-ahead log; a checkpoint waits for the disk
-
-
 def _span(rows: Sequence[Row]) -> tuple[int, int] | None:
     """First and last number when the rows are all that lie between: one statement does for them, which is quicker."""
     if not rows:
@@ -147,8 +148,9 @@ class Store:
 
     def __init__(self, path: Path | str, durability: str = "normal") -> None:
         self._db = Database(path, migrations=MIGRATIONS, durability=durability)
-        self._db.raw.wal_autocheckpoint(CHECKPOINT_PAGES)
         self._synced = durability == "full"
+        if not self._synced:  # there a commit waits for the disk anyway, less long in a log that does not grow
+            self._db.checkpoint_aside()
         # Counted once at the start and kept from then on: `send` answers with them each time.
         self._tallies = {queue: Tally(*counts) for queue, *counts in self._db.execute(TALLY)}
         self._standings = {name: Standing(bool(paused), *rest) for name, paused, *rest in self._db.execute(SETTINGS)}
@@ -182,16 +184,20 @@ class Store:
     def take(self, queue: str, limit: int, fate: Fate, lease: int, now: float, until: float = HELD) -> Taken:
         """Lease the messages that are due, oldest first, `until` then; those out of retries are buried instead."""
         with self._unsynced(), self._db.transaction():
-            found = self._db.execute(READY, (queue, now, limit))
-            rows = [Row._make((*row[:5], row[5] + 1, *row[6:8])) for row in found if row[5] <= fate.max_retries]
+            found = [Row._make(row) for row in self._db.execute(READY, (queue, now, limit))]
+            rows = [row for row in found if row.attempts <= fate.max_retries + 1]
             if (span := _span(rows)) is not None:
                 self._db.execute(LEASE_SPAN, (lease, until, *span))
             else:
                 self._db.many(LEASE, [(lease, until, row.seq) for row in rows])
-            spent = [Spent(row[0], row[1], row[6], row[5], row[8]) for row in found if row[5] > fate.max_retries]
+            spent = [
+                Spent(row.seq, row.id, row.size, row.attempts - 1, row.lease)
+                for row in found
+                if row.attempts > fate.max_retries + 1
+            ]
             buried = self._bury(queue, spent, fate, now)
-        fresh = [row for row in found if row[8] is None and row[5] <= fate.max_retries]
-        self._count(queue, -len(fresh), -sum(row[6] for row in fresh), len(fresh))
+        fresh = [row.size for row in rows if row.lease is None]
+        self._count(queue, -len(fresh), -sum(fresh), len(fresh))
         return Taken(rows, buried)
 
     def settle(
@@ -208,7 +214,7 @@ class Store:
             if row.attempts > fate.max_retries
         ]
         before = self._db.raw.total_changes()
-        with self._db.transaction():
+        with self._unsynced(), self._db.transaction():
             if (span := _span(acked)) is not None:
                 self._db.execute(ACKNOWLEDGE_SPAN, (*span, lease))
             else:
@@ -243,12 +249,12 @@ class Store:
 
     def first_due(self, queue: str) -> float | None:
         """When the first message that no worker holds is due."""
-        due: float | None = self._db.value(FIRST_DUE, (queue, HELD))
+        due: float | None = self._db.value(FIRST_DUE, (queue,))
         return due
 
     def full_at(self, queue: str, size: int) -> float | None:
         """When `size` messages will be due together; None: there are not so many."""
-        due: float | None = self._db.value(NTH_DUE, (queue, HELD, size - 1))
+        due: float | None = self._db.value(NTH_DUE, (queue, size - 1))
         return due
 
     def spent_due(self, queue: str, max_retries: int) -> float | None:
@@ -365,7 +371,8 @@ class Store:
 
     @contextmanager
     def _unsynced(self) -> Iterator[None]:
-        """Do not wait for the disk, whatever the durability: a lease that a power cut loses is a delivery repeated."""
+        """Do not wait for the disk, whatever the durability: a lease or an acknowledgement that a power cut loses is a
+        delivery repeated."""
         if not self._synced:
             yield
             return
