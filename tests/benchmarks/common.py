@@ -36,6 +36,17 @@ class Default(WorkerEntrypoint):
     async def fetch(self, request):
         return Response("Hello World!")
 """
+PEER = """
+import { createRequire } from "node:module";
+const [modules, port, worker, options] = process.argv.slice(2);
+const { Miniflare } = createRequire(modules + "/")("miniflare");
+const mf = new Miniflare({
+  modules: true, scriptPath: worker, compatibilityDate: "2026-04-01", host: "127.0.0.1", port: Number(port), cf: false,
+  ...JSON.parse(options),
+});
+await mf.ready;
+process.on("SIGTERM", async () => { await mf.dispose(); process.exit(0); });
+"""
 RAW_WORKER = """
 from js import Response
 
@@ -116,6 +127,16 @@ def server(name: str, command: Sequence[str], port: int, cwd: Path, path: str = 
 
 def pyflare(folder: Path, port: int) -> tuple[str, list[str], int, Path]:
     return "pyflare", [sys.executable, "-m", "pyflare", "dev", "--port", str(port)], port, folder
+
+
+def miniflare(root: Path, modules: Path, worker: str, **options: object) -> tuple[str, list[str], int, Path]:
+    """The local mode of npm's miniflare, which lies in the folder `modules`, for a worker in JavaScript."""
+    root.mkdir(parents=True, exist_ok=True)
+    (root / "peer.mjs").write_text(PEER)
+    (root / "worker.mjs").write_text(worker)
+    port = free_port()
+    arguments = [str(modules.resolve()), str(port), str(root / "worker.mjs"), json.dumps(options)]
+    return "miniflare", ["node", str(root / "peer.mjs"), *arguments], port, root
 
 
 def uvicorn(app: str, port: int, *more: str) -> tuple[str, list[str], int, Path]:

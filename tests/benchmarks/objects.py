@@ -1,21 +1,20 @@
 """Durable Objects: an RPC call with a durable put, against the same worker's hello and npm's miniflare.
 
-    python -m tests.benchmarks.objects [seconds of each measurement] [rounds] [folder with node_modules/miniflare]
+    python -m tests.benchmarks.objects [seconds of each measurement] [rounds] [node_modules with miniflare]
 
 Wanted with 20 connections: 0.4 of hello and 3 times miniflare, for one object and for a hundred. Needs wrk.
 """
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks.common import Running, free_port, in_turn, load, pyflare, server, worker_folder
+from tests.benchmarks.common import Running, free_port, in_turn, load, miniflare, pyflare, server, worker_folder
 
 CONNECTIONS = 20
 ROUTES = {"hello": "hello", "one object": "one", "hundred objects": "hundred"}
@@ -47,9 +46,7 @@ CONFIG: dict[str, Any] = {
     "durable_objects": {"bindings": [{"name": "COUNTER", "class_name": "Counter"}]},
     "migrations": [{"tag": "v1", "new_sqlite_classes": ["Counter"]}],
 }
-PEER = """
-import { Miniflare } from "miniflare";
-const script = `
+PEER_WORKER = """
 import { DurableObject } from "cloudflare:workers";
 export class Counter extends DurableObject {
   async add() {
@@ -67,13 +64,7 @@ export default {
     const name = path == "one" ? "one" : String(calls % 100);
     return new Response(String(await env.COUNTER.getByName(name).add()));
   },
-};`;
-const mf = new Miniflare({
-  modules: true, script, compatibilityDate: "2026-04-01", host: "127.0.0.1", port: Number(process.argv[2]), cf: false,
-  durableObjects: { COUNTER: { className: "Counter", useSQLite: true } }, durableObjectsPersist: process.argv[3],
-});
-await mf.ready;
-process.on("SIGTERM", async () => { await mf.dispose(); process.exit(0); });
+};
 """
 
 
@@ -88,15 +79,9 @@ class Route(Running):
         return f"{super().url}{self.path}"
 
 
-@contextlib.contextmanager
-def peer(folder: Path, state: Path) -> Iterator[Running]:
-    port, script = free_port(), folder / "pyflare-objects-peer.mjs"
-    script.write_text(PEER)
-    try:
-        with server("miniflare", ["node", str(script), str(port), str(state)], port, folder) as running:
-            yield running
-    finally:
-        script.unlink()
+def peer(root: Path, modules: Path) -> tuple[str, list[str], int, Path]:
+    objects = {"COUNTER": {"className": "Counter", "useSQLite": True}}
+    return miniflare(root, modules, PEER_WORKER, durableObjects=objects, durableObjectsPersist=str(root / "state"))
 
 
 def measure(running: Running, seconds: float, rounds: int) -> dict[str, tuple[float, float]]:
@@ -122,7 +107,7 @@ def main(seconds: float, rounds: int, modules: Path | None) -> None:
             with server(name, [*command, "--durability", durability], port, cwd) as running:
                 show(f"pyflare {durability}", measure(running, seconds, rounds))
         if modules is not None:
-            with peer(modules, Path(root) / "peer") as running:
+            with server(*peer(Path(root) / "peer", modules)) as running:
                 show("miniflare", measure(running, seconds, rounds))
 
 

@@ -24,6 +24,7 @@ from tests.benchmarks.common import (
     answer,
     free_port,
     in_turn,
+    miniflare,
     pinned,
     pyflare,
     server,
@@ -94,18 +95,6 @@ export default { async fetch(request, env) {
   }
   return new Response("ok");
 } };
-"""
-PEER = """
-import { createRequire } from "node:module";
-const [modules, port, worker, state] = process.argv.slice(2);
-const { Miniflare } = createRequire(modules + "/")("miniflare");
-const mf = new Miniflare({
-  modules: true, scriptPath: worker, compatibilityDate: "2026-04-01", host: "127.0.0.1", port: Number(port), cf: false,
-  kvNamespaces: { KV: "kv" }, kvPersist: state + "/kv", r2Buckets: { R2: "r2" }, r2Persist: state + "/r2",
-  d1Databases: { DB: "db" }, d1Persist: state + "/d1",
-});
-await mf.ready;
-process.on("SIGTERM", async () => { await mf.dispose(); process.exit(0); });
 """
 LOAD = """
 local method, path, keys, body
@@ -182,11 +171,10 @@ def ours(root: Path, durability: str) -> tuple[str, list[str], int, Path]:
 
 
 def peer(root: Path, modules: Path) -> tuple[str, list[str], int, Path]:
-    (root / "peer.mjs").write_text(PEER)
-    (root / "worker.mjs").write_text(PEER_WORKER)
-    port = free_port()
-    arguments = [str(modules.resolve()), str(port), str(root / "worker.mjs"), str(root / "state")]
-    return "miniflare", ["node", str(root / "peer.mjs"), *arguments], port, root
+    state = str(root / "state")
+    kv, r2, d1 = {"KV": "kv"}, {"R2": "r2"}, {"DB": "db"}
+    places = {"kvPersist": f"{state}/kv", "r2Persist": f"{state}/r2", "d1Persist": f"{state}/d1"}
+    return miniflare(root, modules, PEER_WORKER, kvNamespaces=kv, r2Buckets=r2, d1Databases=d1, **places)
 
 
 def measure(servers: list[Running], load: Load, names: list[str], seconds: float, rounds: int) -> None:
