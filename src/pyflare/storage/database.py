@@ -7,8 +7,8 @@ to the end.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,7 @@ class Database:
         self.path = str(path)
         flags = apsw.SQLITE_OPEN_READONLY if readonly else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         self.raw = apsw.Connection(self.path, flags=flags)
-        self._depth = 0
+        self.raw.transaction_mode = "IMMEDIATE"
         self._checkpoints: Checkpoints | None = None
         self.raw.set_busy_timeout(BUSY_TIMEOUT_MS)
         if readonly:
@@ -80,23 +80,9 @@ class Database:
         """Rows that the last statement changed."""
         return self.raw.changes()
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> AbstractContextManager[object]:
         """All or nothing; nested ones are savepoints."""
-        name = f"pyflare_{self._depth}"
-        self.raw.execute("BEGIN IMMEDIATE" if self._depth == 0 else f"SAVEPOINT {name}")
-        self._depth += 1
-        try:
-            yield
-        except BaseException:
-            self._depth -= 1
-            if self._depth:
-                self.raw.execute(f"ROLLBACK TO {name}; RELEASE {name}")
-            elif self.raw.in_transaction:
-                self.raw.execute("ROLLBACK")
-            raise
-        self._depth -= 1
-        self.raw.execute(f"RELEASE {name}" if self._depth else "COMMIT")
+        return self.raw
 
     def checkpoint_aside(self) -> None:
         """Have checkpoints in a thread; for files that are written all the time."""
