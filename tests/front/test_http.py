@@ -103,6 +103,18 @@ def test_an_answer_has_reason_date_and_length() -> None:
     assert b"content-length: 5\r\n" in answer
 
 
+def test_pipelined_answers_stay_in_their_order_whatever_their_size() -> None:
+    bodies = [b"a", b"b" * 300_000, b"c" * 20_000, b"d"]
+    left = list(bodies)
+
+    async def app(exchange: Exchange) -> None:
+        exchange.respond(200, "OK", [], left.pop(0))
+
+    last = GET.replace(b"Host", b"Connection: close\r\nHost")
+    answer = exchange_bytes(app, GET * 3 + last)
+    assert [part.partition(b"\r\n\r\n")[2] for part in answer.split(b"HTTP/1.1 ")[1:]] == bodies
+
+
 def test_an_own_date_is_kept() -> None:
     async def app(exchange: Exchange) -> None:
         exchange.respond(200, "OK", [("date", "then")], b"hello")

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pyflare.front.http import HttpProtocol
 
 READ_AHEAD_BYTES = 256 * 1024  # body that is buffered before the socket is paused
+COPIED_BYTES = 16 * 1024  # a body up to that is joined with its head
 NO_BODY = frozenset((204, 304))  # statuses without content-length
 
 
@@ -126,11 +127,14 @@ class Exchange:
     def respond(self, status: int, reason: str, headers: list[tuple[str, str]], body: bytes) -> None:
         """Send a whole answer; `headers` must not frame the body."""
         head = self._head(status, reason, headers, None if status in NO_BODY else len(body))
-        data = head if self.method == "HEAD" or status in NO_BODY else head + body
-        if self.keep_alive:
-            self.connection.write_soon(data)
+        if self.method == "HEAD" or status in NO_BODY:
+            body = b""
+        if not self.keep_alive:
+            self.connection.write(head + body)
+        elif len(body) <= COPIED_BYTES:
+            self.connection.write_soon(head + body)
         else:
-            self.connection.write(data)
+            self.connection.write_soon(head, body)
         self._end()
 
     def begin(self, status: int, reason: str, headers: list[tuple[str, str]], length: int | None) -> None:

@@ -92,12 +92,12 @@ class HttpProtocol(Connection):
         self._waiting.clear()
         self.parser = None
 
-    def write_soon(self, data: bytes) -> None:
+    def write_soon(self, *pieces: bytes) -> None:
         """Write when the loop turns, together with what the other connections write: a client that is woken once takes
         many answers, and waking it is what costs."""
         if not self._out:
             self.hub.flush_soon(self)
-        self._out.append(data)
+        self._out += pieces
 
     def write(self, data: bytes) -> None:
         """Write now, after what waits."""
@@ -106,10 +106,9 @@ class HttpProtocol(Connection):
 
     def flush(self) -> None:
         if self._out:
-            data = b"".join(self._out)
-            self._out.clear()
+            pieces, self._out = self._out, []
             if not self.transport.is_closing():
-                self.transport.write(data)
+                self.transport.writelines(pieces)
 
     def close(self) -> None:
         """Close after what waits is written."""
