@@ -23,10 +23,11 @@ def names(folder: Path) -> list[str]:
 def test_the_file_is_given_under_its_new_name(tmp_path: Path) -> None:
     spare = Spare()
     assert spare.offer(made(tmp_path, "old"))
-    descriptor = spare.take(str(tmp_path / "new"))
-    assert descriptor is not None
+    taken = spare.take(str(tmp_path / "new"))
+    assert taken is not None
+    descriptor, length = taken
     os.close(descriptor)
-    assert names(tmp_path) == ["new"]
+    assert (names(tmp_path), length) == (["new"], 3)
 
 
 def test_there_is_place_for_one(tmp_path: Path) -> None:

@@ -22,10 +22,11 @@ CHUNK_BYTES = 128 * 1024
 class BlobWriter:
     """A blob that is being written piece by piece: `close()` keeps it, `abort()` removes it."""
 
-    def __init__(self, path: str, descriptor: int, sync: bool) -> None:
-        self.id = os.path.basename(path)
+    def __init__(self, blob_id: str, path: str, descriptor: int, length: int, sync: bool) -> None:
+        """`length`: of what the open file holds already, to be written over."""
+        self.id = blob_id
         self.size = 0
-        self._path, self._descriptor, self._sync = path, descriptor, sync
+        self._path, self._descriptor, self._length, self._sync = path, descriptor, length, sync
 
     def write(self, chunk: bytes) -> None:
         _write(self._descriptor, chunk)
@@ -33,7 +34,8 @@ class BlobWriter:
 
     def close(self) -> None:
         try:
-            os.ftruncate(self._descriptor, self.size)
+            if self.size < self._length:
+                os.ftruncate(self._descriptor, self.size)
             if self._sync:
                 os.fsync(self._descriptor)
         finally:
@@ -64,30 +66,34 @@ class BlobStore:
         return writer.id
 
     def writer(self, now: float) -> BlobWriter:
-        path = self._prefix + _new_id(now)
-        descriptor = self._spare.take(path)
-        if descriptor is None:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        return BlobWriter(path, descriptor, self._sync)
+        blob_id = f"{secrets.token_hex(32)}{int(now * 1000):016x}"
+        path = self._prefix + blob_id
+        taken = self._spare.take(path)
+        descriptor, length = taken or (os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), 0)
+        return BlobWriter(blob_id, path, descriptor, length, self._sync)
 
     def open(self, blob_id: str) -> BinaryIO | None:
         """The blob as a file; None when it is gone. An open file outlives the deletion of its blob."""
-        if os.sep in blob_id or "/" in blob_id or blob_id in (".", ".."):
+        descriptor = self._open(blob_id)
+        return None if descriptor is None else open(descriptor, "rb", buffering=0)
+
+    def read(self, blob_id: str, start: int = 0, length: int | None = None) -> bytes | None:
+        """The bytes of a blob or of a part of it; None when it is gone."""
+        descriptor = self._open(blob_id)
+        if descriptor is None:
             return None
         try:
-            return open(self._prefix + blob_id, "rb", buffering=0)
+            return os.pread(descriptor, os.fstat(descriptor).st_size if length is None else length, start)
+        finally:
+            os.close(descriptor)
+
+    def _open(self, blob_id: str) -> int | None:
+        if os.sep in blob_id or "/" in blob_id or blob_id in ("", ".", ".."):
+            return None
+        try:
+            return os.open(self._prefix + blob_id, os.O_RDONLY)
         except OSError:
             return None
-
-    def read(self, blob_id: str, start: int = 0, length: int = -1) -> bytes | None:
-        """The bytes of a blob or of a part of it; None when it is gone."""
-        file = self.open(blob_id)
-        if file is None:
-            return None
-        with file:
-            if start:
-                file.seek(start)
-            return file.read(length)
 
     def exists(self, blob_id: str) -> bool:
         return os.path.exists(self._prefix + blob_id)
@@ -106,10 +112,6 @@ class BlobStore:
 
     def close(self) -> None:
         self._spare.drop()
-
-
-def _new_id(now: float) -> str:
-    return f"{secrets.token_hex(32)}{int(now * 1000):016x}"
 
 
 def _write(descriptor: int, data: bytes) -> None:

@@ -22,21 +22,23 @@ class Spare:
 
     def __init__(self) -> None:
         self._path: str | None = None
+        self._size = 0
 
     def offer(self, path: str) -> bool:
         """Keep the file for later; False: its place is taken, or it cannot be used."""
         if not HAS_LEASES or self._path is not None:
             return False
         try:
-            small = os.stat(path).st_size <= MAX_BYTES
+            size = os.stat(path).st_size
         except OSError:
             return False
-        if small:
-            self._path = path
-        return small
+        if size > MAX_BYTES:
+            return False
+        self._path, self._size = path, size
+        return True
 
-    def take(self, path: str) -> int | None:
-        """The file under a new name, open for writing; None: there is none. It still has its old length."""
+    def take(self, path: str) -> tuple[int, int] | None:
+        """The file under a new name, open for writing, and the length that it still has; None: there is none."""
         if self._path is None:
             return None
         old, self._path = self._path, None
@@ -49,7 +51,7 @@ class Spare:
             os.close(descriptor)
             os.unlink(path)
             return None
-        return descriptor
+        return descriptor, self._size
 
     def drop(self) -> None:
         path, self._path = self._path, None
