@@ -85,6 +85,16 @@ def test_an_object_says_when_it_was_uploaded(bucket: Any) -> None:
     assert settle(bucket.put("k", "x")).uploaded.getTime() == NOW * 1000
 
 
+def test_what_is_known_of_an_object_is_listed_in_its_order(bucket: Any) -> None:
+    settle(bucket.put("k", "hello", httpMetadata=js({"contentType": "text/plain"})))
+    found = settle(bucket.get("k"))
+    assert list(found.object_keys()) == [
+        "key", "version", "size", "etag", "httpEtag", "uploaded", "storageClass", "ssecKeyMd5", "range",
+        "httpMetadata", "customMetadata", "checksums",
+    ]  # fmt: skip
+    assert found.range is found.range
+
+
 def test_json_and_bytes_are_read(bucket: Any) -> None:
     settle(bucket.put("k", '{"a": [1, null]}'))
     assert settle(settle(bucket.get("k")).json()).a[1] is jsnull
@@ -120,9 +130,16 @@ def test_numbers_are_refused(bucket: Any) -> None:
     assert refusal(bucket.put("k", 5)).startswith("TypeError: Failed to execute 'put' on 'R2Bucket': parameter 2")
 
 
-def test_a_put_needs_no_await(bucket: Any) -> None:
-    bucket.put("k", "v")
+@pytest.mark.parametrize("value", ["v", ReadableStream.of_bytes(b"v")])
+def test_a_put_needs_no_await(bucket: Any, value: Any) -> None:
+    bucket.put("k", value)
     assert text(settle(bucket.get("k"))) == "v"
+
+
+def test_an_object_whose_file_was_removed_is_null(bucket: Any, bench: Bench) -> None:
+    settle(bucket.put("k", "v"))
+    files(bench)[0].unlink()
+    assert settle(bucket.get("k")) is jsnull
 
 
 def test_an_overwritten_object_leaves_one_file_and_another_version(bucket: Any, bench: Bench) -> None:

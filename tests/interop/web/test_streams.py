@@ -116,6 +116,29 @@ def test_a_reader_reads_to_done() -> None:
     assert run(main) == [False, b"hello", True, None]
 
 
+def test_known_bytes_are_taken_at_once_unless_somebody_has_begun_to_read() -> None:
+    async def main() -> None:
+        whole, begun = ReadableStream.of_bytes(b"hello"), ReadableStream.of_bytes(b"hello")
+        assert (whole.take_all(), whole.locked, whole._disturbed) == (b"hello", True, True)
+        reader = begun.getReader()
+        await reader.read()
+        reader.releaseLock()
+        assert begun.take_all() is None
+
+    run(main)
+
+
+def test_known_bytes_that_will_not_come_are_an_error() -> None:
+    async def main() -> None:
+        stream = ReadableStream.of_bytes(b"hello")
+        stream._fail(ValueError("gone"))
+        assert stream.take_all() is None
+        with pytest.raises(ValueError, match="gone"):
+            await all_of(stream)
+
+    run(main)
+
+
 def test_two_readers_are_refused_until_the_lock_is_released() -> None:
     async def main() -> list[object]:
         stream = ReadableStream.new()

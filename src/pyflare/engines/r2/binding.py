@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from pyflare.engines.r2.bucket import Bucket, PutOptions
+from pyflare.engines.r2.bucket import Bucket, Got, PutOptions
 from pyflare.engines.r2.conditional import Conditional
 from pyflare.engines.r2.config import MAX_LIST_OBJECTS, MAX_PARTS
 from pyflare.engines.r2.faults import R2Fault
@@ -24,7 +24,7 @@ from pyflare.interop.errors import JsException, error, range_error, type_error
 from pyflare.interop.promise import JsPromise, confirmed, perform, start
 from pyflare.interop.proxy import JsObject, JsProxy, get, is_nullish, jsnull
 from pyflare.interop.web.blob import Blob
-from pyflare.interop.web.body import BODY_DISTURBED, BODY_LOCKED
+from pyflare.interop.web.body import BODY_DISTURBED, BODY_LOCKED, Body
 from pyflare.interop.web.bytes import utf8
 from pyflare.interop.web.readable import ReadableStream
 from pyflare.storage.blobs import CHUNK_BYTES
@@ -99,13 +99,13 @@ class R2Bucket(JsProxy):
         return jsnull if row is None else _object(row)
 
     def _get(self, key: str, condition: Conditional | None, wanted: Range | None) -> Any:
-        got = _calling("get", self._bucket.get)(key, condition, wanted)
+        got: Got | None = _calling("get", self._bucket.get)(key, condition, wanted, CHUNK_BYTES)
         if got is None:
             return jsnull
-        if got.body is None:
+        source = got.body if got.data is None else got.data
+        if source is None:
             return _object(got.row)
-        small = got.body.read() if got.length <= CHUNK_BYTES else None
-        return GetResult.make(got.row, got.start, got.length, got.body, small)
+        return GetResult.make(got.row, got.start, got.length, Body.make(source, got.length))
 
     def _put(self, key: str, data: bytes, settings: PutOptions) -> Any:
         try:
@@ -248,4 +248,5 @@ def _value(value: Any, method: str) -> bytes | ReadableStream:
         raise type_error(BODY_DISTURBED)
     if value._length is None:
         raise type_error(UNKNOWN_LENGTH)
-    return value
+    known = value.take_all()
+    return value if known is None else known

@@ -20,6 +20,17 @@ def open_body(blobs: BlobStore, segments: Sequence[Segment], acquire: Holder, re
     return Pieces(_read(blobs, segments), lambda: release(names))
 
 
+def read_body(blobs: BlobStore, segments: Sequence[Segment]) -> bytes | None:
+    """The same at once; None when a file is gone."""
+    found: list[bytes] = []
+    for blob_id, start, length in segments:
+        data = blobs.read(blob_id, start, length)
+        if data is None:
+            return None
+        found.append(data)
+    return b"".join(found)
+
+
 def _read(blobs: BlobStore, segments: Sequence[Segment]) -> Iterator[bytes]:
     for blob_id, start, length in segments:
         file = blobs.open(blob_id)

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pyflare.engines.r2.body import cut, open_body
+from pyflare.engines.r2.body import cut, open_body, read_body
 from pyflare.engines.r2.conditional import Conditional
 from pyflare.engines.r2.config import (
     MAX_DELETED_KEYS,
@@ -50,12 +50,14 @@ class PutOptions:
 
 @dataclass(frozen=True, slots=True)
 class Got:
-    """An object, the part of it that was asked for, and the body of that part (None: the condition does not hold)."""
+    """An object, the part of it that was asked for, and the body of that part, as `data` if it was read already. With
+    neither, the condition does not hold."""
 
     row: ObjectRow
     start: int
     length: int
-    body: Pieces | None
+    body: Pieces | None = None
+    data: bytes | None = None
 
 
 class Bucket:
@@ -81,15 +83,21 @@ class Bucket:
         self.check_key(key)
         return self.store.get(key)
 
-    def get(self, key: str, condition: Conditional | None = None, wanted: Range | None = None) -> Got | None:
+    def get(
+        self, key: str, condition: Conditional | None = None, wanted: Range | None = None, at_once: int = -1
+    ) -> Got | None:
+        """A body of up to `at_once` bytes is read right away."""
         self.check_key(key)
         row = self.store.get(key)
         if row is None:
             return None
         if condition is not None and not condition.holds(row.etag, row.uploaded):
-            return Got(row, 0, row.size, None)
+            return Got(row, 0, row.size)
         start, length = (0, row.size) if wanted is None else wanted.resolve(row.size)
         segments = cut(self.store.segments(row), start, length)
+        if length <= at_once:
+            data = read_body(self._blobs, segments)
+            return None if data is None else Got(row, start, length, data=data)
         if not all(self._blobs.exists(blob_id) for blob_id, _, _ in segments):
             return None
         return Got(row, start, length, open_body(self._blobs, segments, self._acquire, self._release))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from functools import cached_property
 from typing import Any, ClassVar
 
 from pyflare.engines.r2.digests import ALGORITHMS
@@ -21,7 +22,6 @@ from pyflare.interop.web.blob import Blob
 from pyflare.interop.web.body import Body, WithBody
 from pyflare.interop.web.headers import Headers
 from pyflare.interop.web.readable import ReadableStream
-from pyflare.storage.pieces import Pieces
 
 # R2's name -> the header it becomes
 HTTP_METADATA = {
@@ -31,6 +31,10 @@ HTTP_METADATA = {
     "contentEncoding": "content-encoding",
     "cacheControl": "cache-control",
 }
+PROPERTIES = (
+    "key", "version", "size", "etag", "httpEtag", "uploaded", "storageClass", "ssecKeyMd5", "range", "httpMetadata",
+    "customMetadata", "checksums",
+)  # fmt: skip
 STORAGE_CLASS = "Standard"
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
@@ -49,6 +53,8 @@ class Checksums(JsProxy):
 
 
 class HeadResult(JsProxy):
+    """What of it is an object is made when somebody asks, as in the runtime."""
+
     js_name: ClassVar[str] = "HeadResult"
 
     def __init__(self, row: ObjectRow, start: int, length: int, metadata: bool = True, custom: bool = True) -> None:
@@ -58,14 +64,39 @@ class HeadResult(JsProxy):
         self.size = row.size
         self.etag = row.etag
         self.httpEtag = f'"{row.etag}"'
-        self.uploaded = JsDate.make(float(row.uploaded))
         self.storageClass = STORAGE_CLASS
         self.ssecKeyMd5 = None
-        self.range = JsObject.make({"offset": start, "length": length, "suffix": None})
-        self._http: dict[str, Any] = json.loads(row.http_metadata) if metadata else {}
-        self.httpMetadata = _http_metadata(self._http)
-        self.customMetadata = JsObject.make(json.loads(row.custom_metadata) if custom else {})
-        self.checksums = Checksums.make(digests_of(row))
+        self._row = row
+        self._start, self._length = start, length
+        self._metadata, self._custom = metadata, custom
+
+    @cached_property
+    def uploaded(self) -> JsDate:
+        return JsDate.make(float(self._row.uploaded))
+
+    @cached_property
+    def range(self) -> JsObject:
+        return JsObject.make({"offset": self._start, "length": self._length, "suffix": None})
+
+    @cached_property
+    def _http(self) -> dict[str, Any]:
+        stored: dict[str, Any] = json.loads(self._row.http_metadata) if self._metadata else {}
+        return stored
+
+    @cached_property
+    def httpMetadata(self) -> JsObject:
+        return _http_metadata(self._http)
+
+    @cached_property
+    def customMetadata(self) -> JsObject:
+        return JsObject.make(json.loads(self._row.custom_metadata) if self._custom else {})
+
+    @cached_property
+    def checksums(self) -> Checksums:
+        return Checksums.make(digests_of(self._row))
+
+    def js_properties(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in PROPERTIES} | super().js_properties()
 
     def writeHttpMetadata(self, headers: Any = None) -> None:
         if not isinstance(headers, Headers):
@@ -79,14 +110,10 @@ class HeadResult(JsProxy):
 class GetResult(HeadResult):
     js_name: ClassVar[str] = "GetResult"
 
-    def __init__(self, row: ObjectRow, start: int, length: int, pieces: Pieces, small: bytes | None) -> None:
-        """`small`: all of the body, when it is not more than a piece."""
+    def __init__(self, row: ObjectRow, start: int, length: int, body: Body) -> None:
         super().__init__(row, start, length)
-        body = Body(native=pieces, length=length) if small is None else Body.make(small)
         self._reader: WithBody = WithBody.make()
         self._reader._body = body
-        content_type = self._http.get("contentType")
-        self._reader.headers = Headers.make([] if content_type is None else [("content-type", content_type)])
 
     @property
     def body(self) -> ReadableStream:

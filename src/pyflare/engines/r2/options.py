@@ -23,6 +23,8 @@ from pyflare.interop.web.headers import Headers
 
 
 def put_options(options: Any) -> PutOptions:
+    if is_nullish(options):
+        return PutOptions()
     return PutOptions(
         http_metadata=http_metadata(get(options, "httpMetadata")),
         custom_metadata=custom_metadata(get(options, "customMetadata")),

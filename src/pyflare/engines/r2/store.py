@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyflare.engines.r2.conditional import Conditional
 from pyflare.engines.r2.config import MIN_PART_BYTES
@@ -93,8 +93,7 @@ LINK_PART = "UPDATE _mf_multipart_parts SET object_key = ? WHERE upload_id = ? A
 DELETE_LOOSE_PARTS = "DELETE FROM _mf_multipart_parts WHERE upload_id = ? AND object_key IS NULL RETURNING blob_id"
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectRow:
+class ObjectRow(NamedTuple):
     """An object; `blob_id` None when it consists of parts, the last three columns are JSON text."""
 
     key: str

@@ -45,7 +45,6 @@ class ReadableStream(JsProxy):
         self._length: int | None = None
         self._content: bytes | None = None  # all of it, where that was known from the start
         self._closed_promises: list[JsPromise] = []
-        self._controller: Controller = Controller.make(self)
         self._started = source is None
 
     @classmethod
@@ -68,12 +67,11 @@ class ReadableStream(JsProxy):
 
     @classmethod
     def of_bytes(cls, data: bytes) -> ReadableStream:
-        """A stream of one chunk."""
+        """A stream of one chunk, which is made when somebody reads it."""
         stream: ReadableStream = cls.make()
         stream._length, stream._content = len(data), data
-        if data:
-            stream._put(byte_array(data))
-        stream._end()
+        if not data:
+            stream._close()
         return stream
 
     @classmethod
@@ -84,6 +82,7 @@ class ReadableStream(JsProxy):
         return stream
 
     def _begin(self, source: Source) -> None:
+        self._controller: Controller = Controller.make(self)
         self._source, self._started = source, False
         settled(source.start(self._controller), self._begun)
 
@@ -158,6 +157,9 @@ class ReadableStream(JsProxy):
 
     def _read(self) -> JsPromise:
         promise: JsPromise = JsPromise.make()
+        if self._content and not self._closing and self._state is READABLE:
+            self._put(byte_array(self._content))
+            self._end()
         self._disturbed = True
         if self._queue:
             fulfil(promise, _result(self._take()))
@@ -205,6 +207,15 @@ class ReadableStream(JsProxy):
         if self._native is not None and untouched:
             return self._drain_native(self._native)
         return self._drain()
+
+    def take_all(self) -> bytes | None:
+        """What `drain` would give, where that is known and nobody has touched it; locks the stream then."""
+        if self._content is None or self._disturbed or self._holder is not None or self._state is ERRORED:
+            return None
+        self.hold(self)
+        self._disturbed = True
+        self._close()
+        return self._content
 
     async def _drain_native(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """Past the queue: nobody of JavaScript sees the chunks."""
