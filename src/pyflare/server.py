@@ -62,7 +62,12 @@ class Server:
         if len(self.workers) < len(configs):
             raise ConfigError(f"Two configurations name their worker {_twice(configs)!r}; give them different names")
         self.engines: dict[str, Any] = {}
-        self._dedicated = dedicated
+        self.scheduler = Scheduler(clock, self.engines.values(), log)
+        for worker in self.workers.values():
+            worker.path = loader.paths(worker)
+        self._activation = Activation(list(self.workers.values()), clock, dedicated)
+        self._portal = Portal(*self._activation.hooks)
+        self.dispatch = Dispatcher(self.workers, self._portal, clock, log)
         self._spawned: set[asyncio.Task[Any]] = set()
         self._scheduling: asyncio.Task[None] | None = None
         self._configs = self._parse()
@@ -74,11 +79,6 @@ class Server:
         loop = asyncio.get_running_loop()
         if loop.get_task_factory() is not task_factory:
             loop.set_task_factory(task_factory)  # type: ignore[arg-type]
-        for worker in self.workers.values():
-            worker.path = loader.paths(worker)
-        activation = Activation(list(self.workers.values()), self.clock, self._dedicated)
-        portal = Portal(*activation.hooks)
-        self.dispatch = Dispatcher(self.workers, portal, self.clock, self.log)
         self._ctx = EngineContext(
             clock=self.clock,
             storage=self.layout,
@@ -92,7 +92,7 @@ class Server:
         for name in self._configs:
             self._open(name)
         for worker in self.workers.values():
-            worker.portal = portal
+            worker.portal = self._portal
             worker.caches_of = self._caches
             worker.loopback_of = lambda worker=worker: self._loopback(worker)
             self._fill_env(worker)
@@ -100,10 +100,9 @@ class Server:
             for name, listener in engine.listeners().items():
                 self.workers[name].tail = listener
         for worker in self.workers.values():
-            self._load(worker, activation)
+            self._load(worker)
         for engine in self.engines.values():
             engine.check({name: worker.exports for name, worker in self.workers.items()})
-        self.scheduler = Scheduler(self.clock, self.engines.values(), self.log)
         self._scheduling = loop.create_task(self.scheduler.run())
 
     async def pause(self) -> None:
@@ -128,7 +127,7 @@ class Server:
     async def stop(self) -> None:
         """The end: nothing is accepted any more, the files are closed."""
         await self.pause()
-        pending = {*self._spawned, *self.dispatch.running} if hasattr(self, "dispatch") else set()
+        pending = {*self._spawned, *self.dispatch.running}
         for task in pending:
             task.cancel()
         if pending:
@@ -150,9 +149,7 @@ class Server:
             self.log.error(f"A background task failed: {type(raised).__name__}: {raised}")
 
     def poke(self) -> None:
-        scheduler = getattr(self, "scheduler", None)
-        if scheduler is not None:
-            scheduler.poke()
+        self.scheduler.poke()
 
     # --- serving --------------------------------------------------------------------------------------------------
 
@@ -234,15 +231,15 @@ class Server:
             env.update(engine.bindings(worker.name))
         worker.env.__dict__.update(env)
 
-    def _load(self, worker: Worker, activation: Activation) -> None:
+    def _load(self, worker: Worker) -> None:
         if worker.config.main is None:
             return
         with self.dispatch.importing(worker):
-            activation.enter(worker)
+            self._activation.enter(worker)
             try:
                 loader.load(worker, self.log)
             finally:
-                activation.leave()
+                self._activation.leave()
 
     def room(self, name: str) -> Any:
         """A room, opened when it is first asked for."""

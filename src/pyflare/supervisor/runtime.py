@@ -195,7 +195,7 @@ class Runtime:
         from pyflare.worker import loader  # noqa: PLC0415
 
         finder.install()
-        path = [one for worker in server.workers.values() for one in loader.paths(worker) if INSTALLED in one]
+        path = [one for worker in server.workers.values() for one in worker.path if INSTALLED in one]
         warm(self._warm, path)
 
     async def _serve(self, prepared: Prepared, message: Message, fds: list[int]) -> None:
