@@ -192,7 +192,6 @@ class Runtime:
         if not self._warm:
             return
         from pyflare.interop import finder  # noqa: PLC0415  (imported by the server)
-        from pyflare.worker import loader  # noqa: PLC0415
 
         finder.install()
         path = [one for worker in server.workers.values() for one in worker.path if INSTALLED in one]
