@@ -289,7 +289,7 @@ def test_both_keys_name_consumers(tmp_path: Path) -> None:
     sections = {"tail_consumers": [{"service": "a"}], "streaming_tail_consumers": [{"service": "b"}]}
     config = Bench(tmp_path).config(sections)
     assert not faults(Tails, config).faults
-    assert list(Tails.parse(config, faults(Tails, config))) == [Consumer("b", True), Consumer("a")]
+    assert list(Tails.parse(config, faults(Tails, config))) == [Consumer("b"), Consumer("a")]
 
 
 def test_a_consumer_without_a_name_is_a_fault(tmp_path: Path) -> None:

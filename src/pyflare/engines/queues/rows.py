@@ -43,7 +43,6 @@ class Listed(NamedTuple):
     due_at: float
     lease: int | None
     origin: str | None
-    arrived_at: float
     state: str  # ready, delayed, retry (delayed after an attempt), leased
 
 

@@ -102,7 +102,7 @@ ARRIVED_BEFORE = f"SELECT queue, count(*) FROM messages WHERE arrived_at <= :the
 EXPIRE = f"DELETE FROM messages WHERE arrived_at <= :then AND {NOT_HELD}"
 PURGE = "DELETE FROM messages WHERE queue = ?"
 LIST = """
-    SELECT seq, id, body, content_type, sent_at, attempts, size, due_at, lease, origin, arrived_at,
+    SELECT seq, id, body, content_type, sent_at, attempts, size, due_at, lease, origin,
       CASE WHEN due_at <= :now THEN 'ready' WHEN lease IS NOT NULL THEN 'leased'
            WHEN attempts > 0 THEN 'retry' ELSE 'delayed' END FROM messages
     WHERE queue = :queue AND seq > :after AND (:id IS NULL OR id = :id)

@@ -17,12 +17,11 @@ class Consumer:
     """A worker that hears what ours does, by name."""
 
     service: str
-    streaming: bool = False
 
 
 def parse(config: WorkerConfig, diagnostics: Diagnostics) -> Sequence[Consumer]:
     return [
-        Consumer(entry["service"], key.startswith("streaming"))
+        Consumer(entry["service"])
         for key in KEYS
         for _, entry in entries(
             config, key, diagnostics, required={"service": str}, optional={"environment": str, "entrypoint": str}
