@@ -280,11 +280,11 @@ def test_with_full_durability_what_is_sent_waits_for_the_disk_and_what_may_be_re
     database = store._db
     transaction = database.transaction
 
-    def noted() -> AbstractContextManager[None]:
+    def noted() -> AbstractContextManager[object]:
         levels.append(database.value("PRAGMA synchronous"))
         return transaction()
 
-    database.transaction = noted  # type: ignore[method-assign, assignment]
+    database.transaction = noted  # type: ignore[method-assign]
     store.send("q", drafts("a"), 100.0)
     store.settle("q", 1, take(store), [], FATE, 100.0)
     assert levels == [2, 1, 1]  # FULL, NORMAL, NORMAL
