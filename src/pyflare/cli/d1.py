@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +23,7 @@ from pyflare.cli.table import table
 from pyflare.clock import SystemClock
 from pyflare.engines.d1.dump import dump
 from pyflare.engines.d1.migrations import Database, Migrations
-from pyflare.engines.d1.script import Outcome
+from pyflare.engines.d1.script import Answer
 from pyflare.errors import ConfigError, EngineError
 
 SQLITE_FILE = b"SQLite format 3"
@@ -85,18 +85,16 @@ def _execute(database: str, sql: str | None, file: Path | None, json_output: boo
     text = sql or _read(target.relative(file or Path()), file)
     if not json_output:
         target.announce("Executing on")
-    # Looking for garbage among the outcomes of a long script would take as long as SQLite does.
+    # Looking for garbage among the rows of a long script would take as long as SQLite does.
     gc.disable()
     with _bar(text) as progress, target.database(progress) as place:
-        outcomes = place.run(text)
-    if json_output:
-        click.echo(as_json(outcomes))
-        return
-    _report(len(outcomes))
-    if sys.stdout.isatty():
-        _show(outcomes)
+        outcome = place.run(text)
+    if not json_output:
+        _report(len(outcome))
+    if sys.stdout.isatty() and not json_output:
+        _show(outcome.answers.values())
     else:
-        click.echo(as_json(outcomes))
+        click.echo(as_json(outcome).encode())  # in text that is not for a terminal it would look for colours
 
 
 def _read(path: Path, given: Path | None) -> str:
@@ -126,13 +124,11 @@ def _report(count: int) -> None:
     click.echo(f"🚣 {count} command{'' if count == 1 else 's'} executed successfully.")
 
 
-def _show(outcomes: Sequence[Outcome]) -> None:
-    for outcome in outcomes:
-        rows = as_rows(outcome)
-        if rows:
-            sql = outcome.sql.strip()
-            click.secho(sql if len(sql) <= SHOWN_SQL else f"{sql[:SHOWN_SQL]}...", dim=True)
-            click.echo(table([{name: _cell(cell) for name, cell in row.items()} for row in rows]))
+def _show(answers: Iterable[Answer]) -> None:
+    for answer in answers:
+        sql = answer.sql.strip()
+        click.secho(sql if len(sql) <= SHOWN_SQL else f"{sql[:SHOWN_SQL]}...", dim=True)
+        click.echo(table([{name: _cell(cell) for name, cell in row.items()} for row in as_rows(answer)]))
 
 
 def _cell(cell: Any) -> str:

@@ -6,22 +6,25 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pyflare.cli.common import PATH, Command, config_options, options_of
-from pyflare.cli.local_api import LocalApi
-from pyflare.cli.served import ServedDatabase
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.find import shown
 from pyflare.config.load import read_workers, state_folder
 from pyflare.config.model import WorkerConfig
 from pyflare.engines.d1.config import D1Binding, parse
 from pyflare.engines.d1.migrations import Database, DatabaseFile, Migrations
+from pyflare.engines.d1.script import Answer, Outcome
 from pyflare.engines.d1.store import D1Fault, D1Store, path_of
 from pyflare.errors import ConfigError, EngineError
 from pyflare.storage.layout import Layout
+from pyflare.storage.lock import is_locked
+
+if TYPE_CHECKING:
+    from pyflare.cli.local_api import LocalApi
 
 NOT_BOTH = "Error: can't use --local and --remote at the same time"
 NO_REMOTE = "pyflare works on local databases only; for the one on Cloudflare use the same command of wrangler."
@@ -56,6 +59,18 @@ def _check_place(given: dict[str, Any]) -> None:
         raise ConfigError(NO_PREVIEW)
     if given.get("persist_to") and not given.get("local"):
         raise ConfigError(NO_PERSIST_TO)
+
+
+class ServedDatabase:
+    """A database that a server holds."""
+
+    def __init__(self, api: LocalApi, id: str) -> None:
+        self._api, self._id = api, id
+
+    def run(self, text: str) -> Outcome:
+        """All statements of a text or none. Raises EngineError."""
+        durations, answers = self._api.do("d1", "execute", database=self._id, sql=text)
+        return Outcome(durations, {at: Answer(sql, tuple(columns), rows) for at, sql, columns, rows in answers})
 
 
 class Target:
@@ -103,12 +118,22 @@ class Target:
     @contextmanager
     def database(self, progress: Callable[[int], None] | None = None) -> Iterator[Database]:
         """The same as something that runs texts, in the server that holds it if there is one."""
-        served = ServedDatabase.of(LocalApi.of(self.layout.root), self.binding.database)
-        if served is not None:
-            yield served
+        api = self._server()
+        if api is not None:
+            yield ServedDatabase(api, self.binding.database)
             return
         with self.open() as store:
             yield DatabaseFile(store, progress)
+
+    def _server(self) -> LocalApi | None:
+        """The server that serves the database, if there is one."""
+        if not is_locked(self.layout.root):
+            return None
+        from pyflare.cli.local_api import LocalApi  # noqa: PLC0415  (HTTP and TLS take a fifth of the start)
+
+        api = LocalApi.of(self.layout.root)
+        found = api is not None and any(one["uuid"] == self.binding.database for one in api.ask("/d1/database"))
+        return api if found else None
 
     def announce(self, doing: str) -> None:
         click.echo(f"🌀 {doing} local database {self.name} ({self.binding.database}) from {self.folder}:")

@@ -11,6 +11,8 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.request import HTTPSHandler, ProxyHandler, Request, build_opener
 
+import orjson
+
 from pyflare.errors import EngineError
 from pyflare.storage.lock import Holder, is_locked, read_holder
 
@@ -36,7 +38,7 @@ class LocalApi:
 
     def do(self, room: str, action: str, **fields: Any) -> Any:
         """What an action of a room's panel gives, as JSON. EngineError with what the room says against it."""
-        body = json.dumps({"room": room, "action": action, "fields": fields}).encode()
+        body = _written({"room": room, "action": action, "fields": fields})
         headers = {"authorization": f"Bearer {self._holder.token}", "content-type": "application/json"}
         with self._open("POST", DO, body, headers) as response:
             return json.load(response)["result"]
@@ -75,9 +77,17 @@ class LocalApi:
 def open_url(request: Request) -> Any:
     """The response; HTTPError for a status from 400 on. No proxy is asked: the server is on this machine, with a
     certificate that it made for itself."""
-    context = ssl.create_default_context()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     return build_opener(ProxyHandler({}), HTTPSHandler(context=context)).open(request)
+
+
+def _written(value: Any) -> bytes:
+    """As JSON; a script of SQL may be megabytes long."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:  # a lone surrogate, or an integer of more than 64 bits
+        return json.dumps(value).encode()
 
 
 def _said(body: bytes, status: int) -> str:

@@ -6,7 +6,7 @@ import json
 import math
 from typing import Any
 
-from pyflare.engines.d1.script import Outcome
+from pyflare.engines.d1.script import Answer, Outcome
 
 MAX_SAFE = 2**53 - 1
 
@@ -15,9 +15,9 @@ MIDDLE = ',\n    "success": true,\n    "meta": {\n      "duration": '
 TAIL = "\n    }\n  }"
 
 
-def as_rows(outcome: Outcome) -> list[dict[str, Any]]:
+def as_rows(answer: Answer) -> list[dict[str, Any]]:
     """Rows as JSON can hold them: a BLOB is the text `[1, 2]`."""
-    return [{name: _plain(cell) for name, cell in zip(outcome.columns, row, strict=True)} for row in outcome.rows]
+    return [{name: _plain(cell) for name, cell in zip(answer.columns, row, strict=True)} for row in answer.rows]
 
 
 def _plain(cell: Any) -> Any:
@@ -31,15 +31,17 @@ def _plain(cell: Any) -> Any:
 
 
 def as_json(value: Any) -> str:
-    """As `JSON.stringify(value, null, 2)`; of outcomes or of plain data."""
-    if not isinstance(value, list):
+    """As `JSON.stringify(value, null, 2)`; of an outcome or of plain data."""
+    if not isinstance(value, Outcome):
         return json.dumps(value, indent=2, ensure_ascii=False)
-    # Tens of thousands of INSERTs are usual: `json.dumps` with an indent would take longer than SQLite did.
-    return "[\n" + ",\n".join([_outcome(one) for one in value]) + "\n]"
+    # Tens of thousands of INSERTs are usual, of which many take the same time.
+    without_rows = {duration: _statement("[]", duration) for duration in set(value.durations)}
+    shown = [without_rows[duration] for duration in value.durations]
+    for at, answer in value.answers.items():
+        rows = json.dumps(as_rows(answer), indent=2, ensure_ascii=False).replace("\n", "\n    ")
+        shown[at] = _statement(rows, value.durations[at])
+    return "[\n" + ",\n".join(shown) + "\n]"
 
 
-def _outcome(outcome: Outcome) -> str:
-    results = "[]"
-    if outcome.rows:
-        results = json.dumps(as_rows(outcome), indent=2, ensure_ascii=False).replace("\n", "\n    ")
-    return f"{HEAD}{results}{MIDDLE}{outcome.duration:.4f}{TAIL}"
+def _statement(results: str, duration: int) -> str:
+    return f"{HEAD}{results}{MIDDLE}{duration / 1e6:.4f}{TAIL}"

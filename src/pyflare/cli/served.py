@@ -9,7 +9,6 @@ from typing import Any, BinaryIO
 from urllib.parse import quote, urlencode
 
 from pyflare.cli.local_api import LocalApi
-from pyflare.engines.d1.script import Outcome
 from pyflare.engines.kv.namespace import Page, Value
 from pyflare.engines.r2.bucket import PutOptions
 from pyflare.engines.r2.objects import http_date
@@ -125,21 +124,3 @@ class ServedBucket:
 def _pieces(source: BinaryIO) -> Iterable[bytes]:
     while piece := source.read(CHUNK_BYTES):
         yield piece
-
-
-class ServedDatabase:
-    """A database, as commands use it; see `d1.migrations.Database`."""
-
-    def __init__(self, api: LocalApi, id: str) -> None:
-        self._api, self._id = api, id
-
-    @classmethod
-    def of(cls, api: LocalApi | None, id: str) -> ServedDatabase | None:
-        """None: nobody serves the database."""
-        found = api is not None and any(one["uuid"] == id for one in api.ask("/d1/database"))
-        return cls(api, id) if api is not None and found else None
-
-    def run(self, text: str) -> list[Outcome]:
-        """All statements of a text or none. Raises EngineError."""
-        found = self._api.do("d1", "execute", database=self._id, sql=text)
-        return [Outcome(sql, tuple(columns), rows, duration) for duration, sql, columns, rows in found]

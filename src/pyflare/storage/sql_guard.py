@@ -10,7 +10,9 @@ statement reads and writes (`Facts`), for the row counts.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
 
 import apsw
 
@@ -142,13 +144,24 @@ class Guard:
         self.user = False  # whether what is prepared now comes from user code
         self.facts: Facts | None = None  # of the statement that is being prepared
         self.refusal: str | None = None  # what to say instead of SQLite's "not authorized"
-        self.takes_notes = True
+        self._connection = connection
         self._verdicts: dict[tuple[int, str | None, str | None, str | None], bool] = {}
         if enforce_limits:
             for limit, value in LIMITS.items():
                 connection.limit(limit, value)
         connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
         connection.authorizer = self._authorize
+
+    @contextmanager
+    def many(self) -> Iterator[None]:
+        """Judge many statements of user code, with a memory that costs as little as can be, and take no notes."""
+        self.user, self.refusal = True, None
+        self._connection.authorizer = cache(self._authorize)
+        try:
+            yield
+        finally:
+            self._connection.authorizer = self._authorize
+            self.user = False
 
     def _authorize(
         self, action: int, first: str | None, second: str | None, database: str | None, trigger: str | None
@@ -159,7 +172,7 @@ class Guard:
         allowed = self._verdicts.get(asked)
         if allowed is None:
             allowed = self._judge(*asked)
-        if allowed and trigger is None and self.takes_notes:
+        if allowed and trigger is None:
             self._note(action, first, second)
         return apsw.SQLITE_OK if allowed else apsw.SQLITE_DENY
 

@@ -132,6 +132,33 @@ def test_columns_follow_a_script_and_a_request_that_is_undone(store: D1Store) ->
     assert store.run([select])[0].columns == ("a", "b")
 
 
+def test_a_script_tells_of_each_statement(store: D1Store) -> None:
+    outcome = run_script(
+        store, "CREATE TABLE t (a); -- one\nINSERT INTO t VALUES (1), (2);\nSELECT a FROM t; SELECT 3 AS b\n"
+    )
+    assert (len(outcome), outcome.last, min(outcome.durations) > 0) == (4, [(3,)], True)
+    assert [(at, answer.columns, answer.rows) for at, answer in outcome.answers.items()] == [
+        (2, ("a",), [(1,), (2,)]),
+        (3, ("b",), [(3,)]),
+    ]
+    assert run_script(store, "SELECT a FROM t WHERE a = 9").last == []
+
+
+def test_a_script_is_judged_as_a_request_is(store: D1Store) -> None:
+    for sql, said in (("PRAGMA journal_mode", "not authorized"), ("SAVEPOINT a", "To execute a transaction")):
+        for _ in range(2):
+            with pytest.raises(D1Fault, match=said):
+                run_script(store, f"CREATE TABLE t (a); {sql}")
+            with pytest.raises(D1Fault, match=said):
+                run(store, sql)
+    assert store.tables() == []
+
+
+def test_rows_are_counted_after_a_script(store: D1Store) -> None:
+    run_script(store, "CREATE TABLE t (a); INSERT INTO t VALUES (1), (2); SELECT * FROM t")
+    assert store.run([Query("SELECT * FROM t")])[0].meta.rows_read == 2
+
+
 def test_a_file_that_another_process_holds_is_busy_and_free_again_later(store: D1Store) -> None:
     run(store, "CREATE TABLE t (a)")
     other = apsw.Connection(str(store.path))

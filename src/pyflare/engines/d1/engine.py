@@ -51,11 +51,11 @@ class D1(Engine):
         results: list[Result] = await Session(self.store(database)).send(queries, list, "D1_ERROR: ")
         return results
 
-    async def execute(self, database: str, sql: str) -> list[Outcome]:
+    async def execute(self, database: str, sql: str) -> Outcome:
         """For operators: all statements of a text or none. Raises EngineError with what SQLite says."""
         store = self.store(database)
 
-        def attempt() -> list[Outcome]:
+        def attempt() -> Outcome:
             try:
                 return run_script(store, sql, busy_ms=0)
             except D1Fault as fault:
@@ -63,8 +63,8 @@ class D1(Engine):
                     raise Busy(fault) from None
                 raise EngineError(fault.message) from None
 
-        outcomes: list[Outcome] = await patiently(attempt)
-        return outcomes
+        outcome: Outcome = await patiently(attempt)
+        return outcome
 
     def bound(self, worker: str) -> Sequence[D1Binding]:
         return self._configs[worker].bindings

@@ -25,7 +25,7 @@ from pyflare.errors import ConfigError, EngineError
 class Database(Protocol):
     """What migrations are applied to: a file, or one that a server holds."""
 
-    def run(self, text: str) -> Sequence[Outcome]:
+    def run(self, text: str) -> Outcome:
         """All statements of a text or none."""
         ...
 
@@ -37,7 +37,7 @@ class DatabaseFile:
     store: D1Store
     progress: Callable[[int], None] | None = None
 
-    def run(self, text: str) -> list[Outcome]:
+    def run(self, text: str) -> Outcome:
         try:
             return run_script(self.store, text, self.progress)
         except D1Fault as fault:
@@ -95,7 +95,7 @@ class Migrations:
 
     def unapplied(self, database: Database) -> list[str]:
         """Migrations that the database has not seen; makes the table that says so."""
-        rows = database.run(f"{self._create()}\nSELECT name FROM {quoted(self.table)} ORDER BY id")[-1].rows
+        rows = database.run(f"{self._create()}\nSELECT name FROM {quoted(self.table)} ORDER BY id").last
         applied = {name for (name,) in rows}
         return [name for name in self.names() if name not in applied]
 

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pyflare.engines.base import Action, Panel, Table
-from pyflare.engines.d1.script import Outcome
+from pyflare.engines.d1.script import Answer
 from pyflare.engines.d1.store import D1Store, Query, Result
 
 if TYPE_CHECKING:
@@ -33,8 +33,9 @@ def of(room: D1) -> Panel:
     def browse(database: str, table: str) -> list[dict[str, Any]]:
         return _shown(room.store(database).browse(table, SHOWN_ROWS))
 
-    async def execute(database: str, sql: str) -> list[list[Any]]:
-        return [_outcome(outcome) for outcome in await room.execute(database, sql)]
+    async def execute(database: str, sql: str) -> list[Any]:
+        outcome = await room.execute(database, sql)
+        return [outcome.durations, [[at, *_answer(answer)] for at, answer in outcome.answers.items()]]
 
     actions = (
         Action("browse", browse, ("database", "table")),
@@ -49,10 +50,9 @@ def rows(store: D1Store, sql: str) -> list[dict[str, Any]]:
     return _shown(store.run([Query(sql)])[-1])
 
 
-def _outcome(outcome: Outcome) -> list[Any]:
-    """Duration, SQL, columns and rows of one of many statements; a BLOB is the text that wrangler prints."""
-    rows = [[_cell(cell) for cell in row] for row in outcome.rows]
-    return [outcome.duration, outcome.sql if rows else "", outcome.columns, rows]
+def _answer(answer: Answer) -> Answer:
+    """With cells that JSON can hold; a BLOB is the text that wrangler prints."""
+    return answer._replace(rows=[tuple([_cell(cell) for cell in row]) for row in answer.rows])
 
 
 def _cell(cell: Any) -> Any:

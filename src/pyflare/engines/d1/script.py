@@ -1,23 +1,29 @@
 """Runs a file of SQL on a database, as `wrangler d1 execute` does: all statements in one transaction, a result each.
 
+A hundred thousand INSERTs are usual, and SQLite takes a microsecond for each: what is done for every statement is kept
+to the least.
+
 SQLite itself finds where a statement ends, so that triggers, comments and line ends of any kind are no matter. What is
 only a comment is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import apsw
 
-from pyflare.clock import monotonic
+from pyflare.clock import monotonic_ns
 from pyflare.engines.d1.store import D1Fault, D1Store
 from pyflare.storage.sql_guard import MAX_SQL_BYTES, Guard, describe, is_busy
 from pyflare.storage.sql_runner import Row
 
 BUSY_TIMEOUT_MS = 5_000  # a command may wait for the lock; nothing else goes on meanwhile
 PROGRESS_EVERY = 1_000  # statements
+SURELY_SHORT = MAX_SQL_BYTES // 4  # characters, of four bytes at most
 
 NO_STATEMENTS = "No SQL statements detected."
 SEVERAL_TRANSACTIONS = (
@@ -28,13 +34,29 @@ SEVERAL_TRANSACTIONS = (
 BEGIN, COMMIT = "BEGIN TRANSACTION", "COMMIT;"
 
 
+class Answer(NamedTuple):
+    """The rows of one statement."""
+
+    sql: str
+    columns: tuple[str, ...]
+    rows: list[Row]
+
+
+@dataclass(frozen=True)
 class Outcome:
-    """What one statement gave; `duration` in milliseconds. There may be hundreds of thousands."""
+    """How long each statement took, in nanoseconds, and what those that gave rows gave, by their place."""
 
-    __slots__ = ("columns", "duration", "rows", "sql")
+    durations: list[int]
+    answers: dict[int, Answer]
 
-    def __init__(self, sql: str, columns: tuple[str, ...], rows: Sequence[Row] = (), duration: float = 0.0) -> None:
-        self.sql, self.columns, self.rows, self.duration = sql, columns, rows, duration
+    def __len__(self) -> int:
+        return len(self.durations)
+
+    @property
+    def last(self) -> list[Row]:
+        """The rows of the last statement."""
+        answer = self.answers.get(len(self) - 1)
+        return answer.rows if answer is not None else []
 
 
 def without_transaction(text: str) -> str:
@@ -49,7 +71,7 @@ def without_transaction(text: str) -> str:
 
 def run_script(
     store: D1Store, text: str, progress: Callable[[int], None] | None = None, busy_ms: int = BUSY_TIMEOUT_MS
-) -> list[Outcome]:
+) -> Outcome:
     """Run all statements of `text` or none. `progress` is told now and then how many characters are done; `busy_ms` is
     how long to wait for a lock. Raises `D1Fault`."""
     script = _Script(without_transaction(text.removeprefix("\ufeff")), progress)
@@ -59,12 +81,12 @@ def run_script(
 class _Script:
     def __init__(self, text: str, progress: Callable[[int], None] | None) -> None:
         self._text, self._progress = text, progress
-        self._outcomes: list[Outcome] = []
         self._done = 0  # characters
-        self._began = 0.0
-        self._rows: list[Row] = []  # of the statement that runs
+        self._sql = ""  # of the statement that runs
+        self._times: list[int] = []  # at which statements began, in nanoseconds
+        self._answers: dict[int, Answer] = {}
 
-    def run(self, store: D1Store, busy_ms: int) -> list[Outcome]:
+    def run(self, store: D1Store, busy_ms: int) -> Outcome:
         connection, guard = store.for_script()
         connection.set_busy_timeout(busy_ms)
         limit = connection.limit(apsw.SQLITE_LIMIT_SQL_LENGTH)
@@ -81,47 +103,42 @@ class _Script:
                 connection.execute("ROLLBACK")
             connection.limit(apsw.SQLITE_LIMIT_SQL_LENGTH, limit)
             connection.set_busy_timeout(0)
-        return self._outcomes
+        return Outcome([after - before for before, after in pairwise(self._times)], self._answers)
 
     def _run(self, connection: apsw.Connection, guard: Guard) -> None:
         cursor = connection.cursor()
         cursor.exec_trace = self._starts
-        guard.user, guard.refusal, guard.takes_notes = True, None, False
         try:
-            for row in cursor.execute(self._text, can_cache=False):
-                self._rows.append(row)
+            with guard.many():
+                for row in cursor.execute(self._text, can_cache=False):
+                    self._answer(cursor).rows.append(row)
         finally:
-            guard.user, guard.takes_notes = False, True
             cursor.close(True)
-        if not self._outcomes:
+        if not self._times:
             raise _Refused(NO_STATEMENTS)
-        self._ends(monotonic())
+        self._times.append(monotonic_ns())
 
     def _starts(self, cursor: apsw.Cursor, sql: str, _bindings: Any) -> bool:
         """Called before each statement."""
-        now = monotonic()
-        if self._outcomes:
-            self._ends(now)
         size = len(sql)
         if cursor.has_vdbe:
-            # Only a text that may be too long is encoded: a character is at most four bytes.
-            if size > MAX_SQL_BYTES // 4 and len(sql.encode()) > MAX_SQL_BYTES:
+            self._sql = sql
+            self._times.append(monotonic_ns())
+            if size > SURELY_SHORT and len(sql.encode()) > MAX_SQL_BYTES:
                 raise _Refused("statement too long: SQLITE_TOOBIG")
-            if cursor.bindings_count:
-                raise _Refused("Wrong number of parameter bindings for SQL query.")
-            columns = cursor.description
-            self._outcomes.append(Outcome(sql, tuple([column[0] for column in columns]) if columns else ()))
-            if self._progress is not None and len(self._outcomes) % PROGRESS_EVERY == 0:
+            if self._progress is not None and len(self._times) % PROGRESS_EVERY == 0:
                 self._progress(self._done)
         self._done += size
-        self._began = now
         return True
 
-    def _ends(self, now: float) -> None:
-        outcome = self._outcomes[-1]
-        outcome.duration += (now - self._began) * 1000
-        if self._rows:
-            outcome.rows, self._rows = self._rows, []
+    def _answer(self, cursor: apsw.Cursor) -> Answer:
+        """Of the statement that runs."""
+        at = len(self._times) - 1
+        answer = self._answers.get(at)
+        if answer is None:
+            columns = tuple([column[0] for column in cursor.description])
+            answer = self._answers[at] = Answer(self._sql, columns, [])
+        return answer
 
     def _describe(self, fault: apsw.Error, guard: Guard) -> str:
         if isinstance(fault, _Refused):

@@ -235,6 +235,7 @@ class D1Store:
         database = self._open()
         assert self._runner is not None
         self._deadline = math.inf
+        self._version = self._schema = UNKNOWN
         return database.raw, self._runner.guard
 
 
