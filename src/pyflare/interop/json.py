@@ -47,7 +47,7 @@ def parse(text: Any, reviver: Any = None) -> Any:
     try:
         plain = orjson.loads(given)
     except ValueError:
-        plain = _strictly(given if isinstance(given, str) else given.decode())
+        plain = _strictly(given if isinstance(given, str) else given.decode(errors="replace"))
     value = from_plain(plain)
     return _revive("", value, reviver) if callable(reviver) else value
 
