@@ -34,7 +34,7 @@ def value(cell: Any, blob: Convert = ArrayBuffer.make) -> Any:
 
 def objects(columns: Sequence[str], rows: Iterable[Sequence[Any]], convert: Convert = value) -> list[JsObject]:
     """An object a row."""
-    names = sorted(columns, key=_index_first) if any(name.isdigit() for name in columns) else None
+    names = sorted(columns, key=_index_first) if any(map(str.isdigit, columns)) else None
     made = []
     for row in rows:
         one: JsObject = JsObject.__new__(JsObject)

@@ -42,6 +42,7 @@ class Database:
         flags = apsw.SQLITE_OPEN_READONLY if readonly else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         self.raw = apsw.Connection(self.path, flags=flags)
         self.raw.transaction_mode = "IMMEDIATE"
+        self._cursor = self.raw.cursor()  # of `execute`, which needs no other: it reads to the end
         self._checkpoints: Checkpoints | None = None
         self.raw.set_busy_timeout(BUSY_TIMEOUT_MS)
         if readonly:
@@ -58,7 +59,7 @@ class Database:
 
     def execute(self, sql: str, params: Params = ()) -> list[Row]:
         """Run one statement to its end; its rows."""
-        return self.raw.execute(sql, params).fetchall()
+        return self._cursor.execute(sql, params).fetchall()
 
     def one(self, sql: str, params: Params = ()) -> Row | None:
         """The first row, or None."""
