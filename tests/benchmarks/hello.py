@@ -18,6 +18,7 @@ from tests.benchmarks.common import (
     Running,
     free_port,
     in_turn,
+    interpreter,
     load,
     pyflare,
     server,
@@ -27,6 +28,7 @@ from tests.benchmarks.common import (
 
 
 def main(seconds: float, rounds: int) -> None:
+    print(interpreter())
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         root = Path(folder)
         sdk = worker_folder(root / "sdk", WORKER)

@@ -14,7 +14,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks.common import Running, free_port, in_turn, load, miniflare, pyflare, server, worker_folder
+from tests.benchmarks.common import (
+    Running,
+    free_port,
+    in_turn,
+    interpreter,
+    load,
+    miniflare,
+    pyflare,
+    server,
+    worker_folder,
+)
 
 CONNECTIONS = 20
 ROUTES = {"hello": "hello", "one object": "one", "hundred objects": "hundred"}
@@ -100,6 +110,7 @@ def show(title: str, taken: dict[str, tuple[float, float]]) -> None:
 
 
 def main(seconds: float, rounds: int, modules: Path | None) -> None:
+    print(interpreter())
     with tempfile.TemporaryDirectory() as root:
         for durability in ("normal", "full"):
             folder = worker_folder(Path(root) / durability, WORKER, **CONFIG)

@@ -18,7 +18,17 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.benchmarks.common import Running, ask, free_port, in_turn, miniflare, pyflare, server, worker_folder
+from tests.benchmarks.common import (
+    Running,
+    ask,
+    free_port,
+    in_turn,
+    interpreter,
+    miniflare,
+    pyflare,
+    server,
+    worker_folder,
+)
 
 WORKER = """
 import time
@@ -148,6 +158,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--waiting", type=int, default=100_000)
     given = parser.parse_args()
+    print(interpreter())
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         root = Path(folder)
         servers = []

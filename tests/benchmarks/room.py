@@ -18,7 +18,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks.common import LOAD_CORE, Running, free_port, in_turn, pyflare, server, uvicorn, worker_folder
+from tests.benchmarks.common import (
+    LOAD_CORE,
+    Running,
+    free_port,
+    in_turn,
+    interpreter,
+    pyflare,
+    server,
+    uvicorn,
+    worker_folder,
+)
 
 ROOM = """
 import js
@@ -113,6 +123,7 @@ def in_process(port: int, clients: int, seconds: float, rates: multiprocessing.S
 
 
 def main(seconds: float, rounds: int, clients: int) -> None:
+    print(interpreter())
     rates: multiprocessing.SimpleQueue[float] = multiprocessing.SimpleQueue()
 
     def measure(running: Running) -> tuple[float, float]:

@@ -12,10 +12,21 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.benchmarks.common import WORKER, Running, answer, free_port, pyflare, server, uvicorn, worker_folder
+from tests.benchmarks.common import (
+    WORKER,
+    Running,
+    answer,
+    free_port,
+    interpreter,
+    pyflare,
+    server,
+    uvicorn,
+    worker_folder,
+)
 
 
 def main(rounds: int) -> None:
+    print(interpreter())
     with tempfile.TemporaryDirectory() as root:
         folder = worker_folder(Path(root) / "hello", WORKER)
         starts: dict[str, list[float]] = {"uvicorn": [], "pyflare": []}

@@ -24,6 +24,7 @@ from tests.benchmarks.common import (
     answer,
     free_port,
     in_turn,
+    interpreter,
     miniflare,
     pinned,
     pyflare,
@@ -205,6 +206,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--durability", choices=("normal", "full"), action="append")
     given = parser.parse_args()
+    print(interpreter())
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         root = Path(folder)
         starts = [ours(root, durability) for durability in given.durability or ["normal"]]

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from pyflare.testing import Harness
-from tests.benchmarks.common import Running, ask, free_port, pyflare, server, worker_folder
+from tests.benchmarks.common import Running, ask, free_port, interpreter, pyflare, server, worker_folder
 
 WORKER = """
 from urllib.parse import parse_qs, urlsplit
@@ -123,6 +123,7 @@ async def fortnight(folder: Path) -> None:
 
 
 def main(count: int, asleep: int, peer: str | None) -> None:
+    print(interpreter())
     with tempfile.TemporaryDirectory() as root:
         folder = worker_folder(Path(root) / "w", WORKER, workflows=WORKFLOWS)
         with server(*pyflare(folder, free_port())) as running:
