@@ -1,7 +1,7 @@
 """What the benchmark scripts share: servers in processes of their own, load, CPU time, memory.
 
 The scripts print ratios between servers that were measured in turn in the same run: absolute numbers change with the
-machine and with what else it does. CPU time per request is the steadier of the two ratios. A Python that pyenv has built
+machine and with what else it does. CPU time per request is the steadier of the two ratios. A Python that pyenv built
 as it does by default, without optimizations, is a tenth slower than that of a distribution.
 """
 
