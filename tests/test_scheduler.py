@@ -8,7 +8,7 @@ import io
 from collections.abc import Callable, Coroutine
 from typing import Any, cast
 
-from pyflare.clock import FakeClock, SystemClock
+from pyflare.clock import FakeClock, SystemClock, turn
 from pyflare.engines.base import Engine
 from pyflare.log import Log
 from pyflare.scheduler import Scheduler
@@ -55,9 +55,7 @@ def played(made: Scheduler, scene: Callable[[], Coroutine[Any, Any, None]]) -> N
 
 async def turns(count: int) -> None:
     for _ in range(count):
-        future = asyncio.get_running_loop().create_future()
-        asyncio.get_running_loop().call_soon(future.set_result, None)
-        await future
+        await turn()
 
 
 def test_the_earliest_room_decides() -> None:

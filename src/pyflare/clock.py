@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
+from types import coroutine
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -65,6 +67,12 @@ class FakeClock:
 
     def advance(self, seconds: float) -> None:
         self._now += seconds
+
+
+@coroutine
+def turn() -> Iterator[None]:
+    """Wait for one turn of the loop: whatever is ready goes on before."""
+    yield
 
 
 # A clock that only goes forward, for measuring how long something took: seconds, and nanoseconds.

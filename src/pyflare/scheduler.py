@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection
 
-from pyflare.clock import Clock
+from pyflare.clock import Clock, turn
 from pyflare.engines.base import Engine
 from pyflare.log import Log
 
@@ -54,7 +54,7 @@ class Scheduler:
         while True:
             self.run_due()
             self._changed.clear()
-            await _turn()  # also when something is due again at once: the loop has other work
+            await turn()  # also when something is due again at once: the loop has other work
             due = self.next_due()
             if due is None or due > self._clock.now():
                 await self._clock.wait(self._changed, due)
@@ -79,15 +79,3 @@ class Scheduler:
             self._resting[id(room)] = (after, now + rest)
         else:
             self._resting.pop(id(room), None)
-
-
-async def _turn() -> None:
-    loop = asyncio.get_running_loop()
-    turn = loop.create_future()
-    loop.call_soon(_end, turn)
-    await turn
-
-
-def _end(turn: asyncio.Future[None]) -> None:
-    if not turn.done():  # the scheduler was cancelled meanwhile
-        turn.set_result(None)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator
+
+from pyflare.clock import turn
 
 # So many pieces are given without a turn of the loop: others must live while something large is copied.
 PIECES_PER_TURN = 8
@@ -23,7 +24,7 @@ class Pieces:
     async def __anext__(self) -> bytes:
         if self._count == PIECES_PER_TURN:
             self._count = 0
-            await _turn()
+            await turn()
         self._count += 1
         piece = next(self._source, None)
         if piece is None:
@@ -48,10 +49,3 @@ class Pieces:
 
     def __del__(self) -> None:
         self.close()
-
-
-async def _turn() -> None:
-    loop = asyncio.get_running_loop()
-    turn = loop.create_future()
-    loop.call_soon(turn.set_result, None)
-    await turn

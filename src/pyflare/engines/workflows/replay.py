@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
+from pyflare.clock import turn
 from pyflare.engines.workflows.rows import Fault, Step
 from pyflare.interop import traces
 
@@ -108,16 +109,9 @@ class Replay:
         for _ in range(MANY_TURNS):
             if body.done() or rests():
                 return
-            await _turn()
+            await turn()
         while not body.done() and not rests():
             await asyncio.wait([body], timeout=REST_SECONDS)
-
-
-async def _turn() -> None:
-    loop = asyncio.get_running_loop()
-    turn = loop.create_future()
-    loop.call_soon(turn.set_result, None)
-    await turn
 
 
 def _shown(keys: Sequence[Key]) -> str:
