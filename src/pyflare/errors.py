@@ -47,4 +47,7 @@ class StateInUse(EngineError):
         self.folder, self.pid, self.port = folder, pid, port
         holder = f"pid {pid}" if pid else "another process"
         where = f" on port {port}" if port else ""
-        super().__init__(f"State folder {folder} is in use by {holder}{where}; stop it or give --persist-to")
+        super().__init__(
+            f"State folder {folder} is in use by {holder}{where}; stop it, give another --persist-to, "
+            "or serve several workers with one `pyflare dev -c … -c …`"
+        )

@@ -166,7 +166,8 @@ def test_a_state_folder_in_use_is_a_line_and_exit_1(dev: Dev) -> None:
     result = dev.result()
     assert result.exit_code == 1
     assert (
-        result.stderr == "error: State folder /state is in use by pid 12 on port 8787; stop it or give --persist-to\n"
+        result.stderr == "error: State folder /state is in use by pid 12 on port 8787; stop it, give another "
+        "--persist-to, or serve several workers with one `pyflare dev -c … -c …`\n"
     )
 
 

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,26 +16,39 @@ from pyflare.storage.lock import Holder, StateLock, is_locked, read_holder
 def test_a_second_one_is_told_who_holds_the_folder(tmp_path: Path) -> None:
     lock = StateLock.take(tmp_path)
     lock.announce(Holder(os.getpid(), 8787, "http://localhost:8787", "token"))
-    said = f"in use by pid {os.getpid()} on port 8787; stop it or give --persist-to"
+    said = f"in use by pid {os.getpid()} on port 8787; stop it, give another --persist-to"
     with pytest.raises(StateInUse, match=said):
         StateLock.take(tmp_path)
     lock.release()
 
 
-def test_what_a_killed_server_has_left_running_is_waited_for(tmp_path: Path) -> None:
-    killed = subprocess.Popen([sys.executable, "-c", ""])
-    killed.wait()
+@pytest.fixture(params=["reaped", "zombie"])
+def killed(request: pytest.FixtureRequest) -> Iterator[int]:
+    """The number of a process that has ended, and whose parent has asked how, or has not."""
+    process = subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.read()
+    os.waitid(os.P_PID, process.pid, os.WEXITED | (os.WNOWAIT if request.param == "zombie" else 0))
+    yield process.pid
+    process.wait()
+    process.stdout.close()
+
+
+@pytest.mark.parametrize("ask", [lambda state: StateLock.take(state).release(), lambda state: not is_locked(state)])
+def test_what_a_killed_server_has_left_running_is_waited_for(
+    tmp_path: Path, killed: int, ask: Callable[[Path], bool | None]
+) -> None:
     lock = StateLock.take(tmp_path)
-    lock.announce(Holder(killed.pid))
+    lock.announce(Holder(killed))
     ending = threading.Timer(0.1, os.close, [lock.fd])
     ending.start()
-    StateLock.take(tmp_path).release()
+    assert ask(tmp_path) is not False
     ending.join()
 
 
 def test_a_released_folder_is_free_and_nobody_is_announced(tmp_path: Path) -> None:
     lock = StateLock.take(tmp_path)
-    lock.announce(Holder(123))
+    lock.announce(Holder(os.getpid()))
     assert is_locked(tmp_path)
     lock.release()
     assert not is_locked(tmp_path)

@@ -35,15 +35,14 @@ class StateLock:
 
     @classmethod
     def take(cls, state: Path) -> StateLock:
-        """Lock the state folder `…/v3`; raises `StateInUse` with who has it, `ConfigError` where none can be made.
-        What a killed server has left running is waited for: it is about to end."""
+        """Lock the state folder `…/v3`; raises `StateInUse` with who has it, `ConfigError` where none can be made."""
         folder = state / "pyflare"
         try:
             folder.mkdir(parents=True, exist_ok=True)
             fd = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as raised:
             raise ConfigError(f"Cannot keep state in {state}: {raised.strerror}; give another --persist-to") from None
-        if not _lock(fd, state):
+        if not _lock(fd, state, fcntl.LOCK_EX):
             os.close(fd)
             holder = read_holder(state)
             pid, port = (holder.pid, holder.port) if holder else (None, None)
@@ -63,11 +62,11 @@ class StateLock:
         os.close(self.fd)
 
 
-def _lock(fd: int, state: Path) -> bool:
-    """Whether the lock could be had."""
+def _lock(fd: int, state: Path, kind: int) -> bool:
+    """Whether the lock could be had. What a killed server has left running is waited for: it is about to end."""
     for left in range(round(ORPHAN_SECONDS / ORPHAN_PAUSE_SECONDS), -1, -1):
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(fd, kind | fcntl.LOCK_NB)
         except BlockingIOError:
             if not left or not _is_gone(read_holder(state)):
                 return False
@@ -87,7 +86,15 @@ def _is_gone(holder: Holder | None) -> bool:
         return True
     except OSError:
         return False
-    return False
+    return _is_zombie(holder.pid)
+
+
+def _is_zombie(pid: int) -> bool:
+    """Whether the process has ended and its parent has not asked how; told by Linux only."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return False
 
 
 def read_holder(state: Path) -> Holder | None:
@@ -105,9 +112,6 @@ def is_locked(state: Path) -> bool:
     except OSError:
         return False
     try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+        return not _lock(fd, state, fcntl.LOCK_SH)
     finally:
         os.close(fd)
-    return False
