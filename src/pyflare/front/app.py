@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyflare.front.live_reload import LiveReload
 
 CONTROL = ("/cdn-cgi/", "/__scheduled")
-RELOADED = "The worker was reloaded while it answered this request. Please send it again."
+RELOADED = "The worker was stopped or reloaded while it answered this request. Please send it again."
 
 
 class Worker(Protocol):
