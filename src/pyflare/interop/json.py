@@ -20,6 +20,7 @@ from pyflare.interop.clone import MAX_SAFE_INTEGER
 from pyflare.interop.containers import JsArray, to_text
 from pyflare.interop.convert import JsDoubleProxy
 from pyflare.interop.errors import JsException, error, type_error
+from pyflare.interop.json_syntax import complaint
 from pyflare.interop.proxy import JsFunction, JsNull, JsObject, JsProxy, is_nullish, jsnull, new_object
 
 MAX_INDENT = 10  # characters; ECMA-262
@@ -72,17 +73,16 @@ def _whole(value: float) -> int | float:
 
 def _strictly(text: str) -> Any:
     """What `orjson` refuses and JavaScript may not: lone surrogates, numbers beyond a float, depth."""
+    message = complaint(text)
+    if message is not None:
+        raise error(message, "SyntaxError")
     try:
-        return _STRICT.decode(text)
-    except (ValueError, RecursionError) as raised:
-        raise error(f"{raised} in JSON" if text else "Unexpected end of JSON input", "SyntaxError") from None
+        return _TOLERANT.decode(text)
+    except RecursionError as raised:
+        raise error(f"{raised} in JSON", "SyntaxError") from None
 
 
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"Unexpected token {name[0]}")
-
-
-_STRICT = json.JSONDecoder(parse_constant=_no_constant)
+_TOLERANT = json.JSONDecoder(parse_int=float)
 
 
 def _revive(key: str, value: Any, reviver: Any) -> Any:
