@@ -29,6 +29,19 @@ def test_an_unknown_command_is_a_usage_error() -> None:
     assert "No such command 'deploy'" in result.output
 
 
+@pytest.mark.parametrize(
+    ("command", "group"),
+    [
+        (["d1", "list"], "d1 has: execute, export, migrations"),
+        (["kv", "namespace", "create", "x"], "kv has: bulk, key"),
+    ],
+)
+def test_a_command_of_wranglers_that_a_group_lacks(command: list[str], group: str) -> None:
+    result = CliRunner().invoke(main, command, prog_name="pyflare")
+    assert result.exit_code == 2
+    assert f"No such command '{command[1]}'. pyflare {group}. For what is on Cloudflare use wrangler." in result.stderr
+
+
 @pytest.mark.parametrize(("typed", "meant"), [("queue", "queues"), ("wokflows", "workflows"), ("chek", "check")])
 def test_a_command_that_is_nearly_one_is_guessed(typed: str, meant: str) -> None:
     result = CliRunner().invoke(main, [typed, "list"])

@@ -30,6 +30,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "d1": ("pyflare.cli.d1", "Work on local D1 databases."),
     "kv": ("pyflare.cli.kv", "Work on local KV namespaces."),
     "r2": ("pyflare.cli.r2", "Work on local R2 buckets."),
+    "secrets-store": ("pyflare.cli.secrets_store", "Work on local secrets stores."),
 }
 
 
@@ -43,7 +44,7 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, _ = COMMANDS[cmd_name]
-        command: click.Command = getattr(importlib.import_module(module), cmd_name)
+        command: click.Command = getattr(importlib.import_module(module), cmd_name.replace("-", "_"))
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
@@ -71,6 +72,8 @@ class Commands(click.Group):
         except PyflareError as error:
             show_error(error)
             ctx.exit(1)
+        except click.UsageError as error:
+            raise _with_commands(error) from None
 
     def _called(self, ctx: click.Context) -> tuple[str, bool]:
         """The command with its groups, and whether its argument may be a worker."""
@@ -82,6 +85,15 @@ class Commands(click.Group):
             command = command.get_command(ctx, word)
             names.append(word)
         return " ".join(names), command is not None and any(one.name == "script" for one in command.params)
+
+
+def _with_commands(error: click.UsageError) -> click.UsageError:
+    """Wrangler has more commands than a group here: say which there are."""
+    ctx = error.ctx
+    if ctx is None or not isinstance(ctx.command, click.Group) or not error.message.startswith("No such command"):
+        return error
+    there = f"{ctx.command_path} has: {', '.join(ctx.command.list_commands(ctx))}"
+    return click.UsageError(f"{error.format_message()} {there}. For what is on Cloudflare use wrangler.", ctx)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -7,9 +7,11 @@ from typing import Any, ClassVar
 
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.model import WorkerConfig
-from pyflare.engines.base import Action, BindingRow, Engine, EngineContext, Panel, Table
+from pyflare.engines.base import BindingRow, Engine, EngineContext, Panel
 from pyflare.engines.secrets.binding import SecretsStoreSecret
 from pyflare.engines.secrets.config import Secret, parse
+from pyflare.engines.secrets.panel import panel
+from pyflare.engines.secrets.store import SecretStore
 from pyflare.storage.keyvalue import KeyValueStore
 
 UNIQUE_KEY = "miniflare-secrets-store-KVNamespaceObject"
@@ -25,46 +27,58 @@ class SecretsStore(Engine):
     def __init__(self, configs: Mapping[str, Sequence[Secret]], ctx: EngineContext) -> None:
         self._configs = configs
         self._ctx = ctx
-        self._stores: dict[str, KeyValueStore] = {}
+        self._stores: dict[str, SecretStore] = {}
 
-    def store(self, store_id: str) -> KeyValueStore:
+    def store(self, store_id: str) -> SecretStore:
         store = self._stores.get(store_id)
         if store is None:
             layout = self._ctx.storage
             path = layout.simulator("secrets-store", UNIQUE_KEY, store_id)
-            store = KeyValueStore(path, layout.blobs("secrets-store", store_id), layout.durability)
-            self._stores[store_id] = store
+            kept = KeyValueStore(path, layout.blobs("secrets-store", store_id), layout.durability)
+            store = self._stores[store_id] = SecretStore(kept, self._ctx.clock.now, self._ctx.new_id)
         return store
 
-    def read(self, secret: Secret) -> str | None:
-        store = self.store(secret.store)
-        entry = store.get(secret.name, self._ctx.clock.now())
-        data = None if entry is None else store.blobs.read(entry.blob_id)
-        return None if data is None else data.decode("utf-8", "replace")
+    def store_ids(self) -> Sequence[str]:
+        """The stores that bindings name, and others that were asked for."""
+        return list(dict.fromkeys([*(secret.store for secret in self._bound()), *self._stores]))
 
-    def write(self, store_id: str, name: str, value: str) -> None:
-        """Create or replace a secret."""
-        metadata = f'{{"uuid":"{self._ctx.new_id()}"}}'
-        self.store(store_id).put(name, value.encode(), self._ctx.clock.now(), metadata=metadata)
+    def bound_names(self, store_id: str) -> set[str]:
+        return {secret.name for secret in self._bound() if secret.store == store_id}
+
+    def _bound(self) -> list[Secret]:
+        return [secret for config in self._configs.values() for secret in config]
+
+    def _value(self, secret: Secret) -> str | None:
+        value = self.store(secret.store).value(secret.name)
+        if value is None:
+            self._ctx.log.once("warn", f"secret {secret.store}/{secret.name}", _advice(secret))
+        return value
 
     def bindings(self, worker: str) -> Mapping[str, Any]:
-        return {secret.binding: SecretsStoreSecret.make(secret, self.read) for secret in self._configs[worker]}
+        return {secret.binding: SecretsStoreSecret.make(secret, self._value) for secret in self._configs[worker]}
 
     def rows(self, worker: str) -> Sequence[BindingRow]:
         return [
-            BindingRow(secret.binding, "Secrets Store Secret", f"{secret.store}/{secret.name}")
+            BindingRow(
+                secret.binding,
+                "Secrets Store Secret",
+                f"{secret.store}/{secret.name}",
+                "not set" if self.store(secret.store).value(secret.name) is None else "local",
+            )
             for secret in self._configs[worker]
         ]
 
     def panel(self) -> Panel:
-        stores = dict.fromkeys(secret.store for config in self._configs.values() for secret in config)
-        tables = []
-        for store_id in stores:
-            entries_, _ = self.store(store_id).list(self._ctx.clock.now())
-            tables.append(Table(store_id, ("name", "value"), [[entry.key, "(hidden)"] for entry in entries_]))
-        return Panel("Secrets Store", tables, {"put": Action("put", self.write, ("store", "name", "value"))})
+        return panel(self)
 
     def close(self) -> None:
         for store in self._stores.values():
             store.close()
         self._stores.clear()
+
+
+def _advice(secret: Secret) -> str:
+    return (
+        f'The secret "{secret.name}" has no value here. Set it with:\n'
+        f"    pyflare secrets-store secret create {secret.store} --name {secret.name} --scopes workers"
+    )
