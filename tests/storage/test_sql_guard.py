@@ -115,9 +115,27 @@ def test_a_pattern_of_more_than_50_bytes_is_too_complex() -> None:
     assert refusal("SELECT 1 WHERE 'a' LIKE ?", "%a" * 26) == "LIKE or GLOB pattern too complex: SQLITE_ERROR"
 
 
-@pytest.mark.cloudflare("d1/platform/limits")
-def test_a_text_of_more_than_100_kb_is_too_big() -> None:
-    assert refusal(f"SELECT '{'x' * 100_000}'").endswith("SQLITE_TOOBIG")
+@pytest.mark.cloudflare("d1/platform/limits; workerd issue 3049 has the words")
+@pytest.mark.parametrize("letter", ["x", "é"])
+def test_a_statement_of_100_000_bytes_works_and_a_longer_one_does_not(letter: str) -> None:
+    made = runner(*(f"CREATE TABLE t{number} (a)" for number in range(9)))
+    full = f"SELECT  '{letter * (99_990 // len(letter.encode()))}'"
+    assert len(full.encode()) == 100_000 and len(made.run(full).rows) == 1
+    assert refusal(f"{full};") == "statement too long: SQLITE_TOOBIG"
+
+
+def test_without_limits_a_statement_may_be_longer() -> None:
+    made = Runner(Database(":memory:").raw, lambda: None, enforce_limits=False)
+    assert len(made.run(f"SELECT '{'x' * 200_000}'").rows) == 1
+
+
+def test_the_words_of_a_fault_are_the_same_whatever_the_schema_was() -> None:
+    said = """unrecognized token: "'a" at offset 7: SQLITE_ERROR"""
+    assert refusal("SELECT 'a") == said
+    made = runner(*(f"CREATE TABLE t{number} (a)" for number in range(9)))
+    with pytest.raises(SqlError) as caught:
+        made.run("SELECT 'a")
+    assert str(caught.value) == said
 
 
 @pytest.mark.cloudflare("workerd util/sqlite.c++")

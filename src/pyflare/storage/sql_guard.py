@@ -46,6 +46,7 @@ NO_TRANSACTIONS = (
     "write coalescing."
 )
 NOT_AUTHORIZED = "not authorized: SQLITE_AUTH"
+STATEMENT_TOO_LONG = "statement too long: SQLITE_TOOBIG"
 
 FUNCTION_NAMES = """
 abs changes char coalesce concat concat_ws format glob hex ifnull iif instr last_insert_rowid length like
@@ -149,8 +150,14 @@ class Guard:
         if enforce_limits:
             for limit, value in LIMITS.items():
                 connection.limit(limit, value)
+        self._max_sql_bytes = connection.limit(apsw.SQLITE_LIMIT_SQL_LENGTH)
         connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
         connection.authorizer = self._authorize
+
+    def is_too_long(self, sql: str) -> bool:
+        """Whether a statement has more bytes than the limit. SQLite itself would say it in other words to apsw."""
+        most = self._max_sql_bytes
+        return 4 * len(sql) > most and len(sql.encode("utf-8", "surrogatepass")) > most
 
     @contextmanager
     def many(self) -> Iterator[None]:

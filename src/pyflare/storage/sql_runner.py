@@ -24,6 +24,7 @@ import apsw
 from pyflare.storage.sql_guard import (
     NOT_AUTHORIZED,
     RESERVED_RENAME,
+    STATEMENT_TOO_LONG,
     Facts,
     Guard,
     SqlError,
@@ -48,7 +49,8 @@ INDEXES = """
 """
 TABLE = "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?1"
 
-BLANKS = str.maketrans("01", " \t")
+# In `prepare_flags`, whose upper bits SQLite ignores and apsw's cache of statements compares.
+GENERATION_BIT, GENERATIONS = 16, 1 << 15
 
 SCAN, SORT = "SQLITE_STMTSTATUS_FULLSCAN_STEP", "SQLITE_STMTSTATUS_SORT"
 COUNTED = frozenset({"Next", "Prev", "Sort", "SorterNext", "SorterSort"})  # operations that SQLite's counters may count
@@ -90,7 +92,7 @@ class Runner:
         self._on_write = on_write
         self._facts: dict[str, Facts] = {}  # of statements that ran since the schema changed
         self._generation = 0  # of the schema
-        self._mark = ""
+        self._flags = apsw.SQLITE_PREPARE_PERSISTENT
         self._status: dict[str, int] = {}
         self._cursor = connection.cursor()
         self.wrote = False  # whether a statement of the last text was not read-only
@@ -105,7 +107,7 @@ class Runner:
 
     def run(self, sql: str, params: Sequence[Any] = ()) -> Rows:
         """Run all statements of a text. Raises `SqlError`; what ran before the fault stays."""
-        text = sql.rstrip(" \t\n\r\v\f") + self._mark
+        text = sql.rstrip(" \t\n\r\v\f")
         connection, guard, cursor = self._connection, self.guard, self._cursor
         known = self._known(text, params)
         changes, total = 0, connection.total_changes()
@@ -118,9 +120,11 @@ class Runner:
         try:
             if known is not None:
                 self._begin(known)
+            elif guard.is_too_long(text):
+                raise _Refused(STATEMENT_TOO_LONG)
             cursor.exec_trace = self._starts if known is None else None
-            # Our own statements and the user's are kept apart in the cache of statements by this flag.
-            cursor.execute(text, params, prepare_flags=apsw.SQLITE_PREPARE_PERSISTENT)
+            # Our own statements and the user's are kept apart in the cache of statements by these flags.
+            cursor.execute(text, params, prepare_flags=self._flags)
             rows = self._fetch(cursor)
         except apsw.Error as fault:
             self._cursor = connection.cursor()
@@ -143,10 +147,9 @@ class Runner:
         return rows
 
     def schema_changed(self) -> None:
-        """Prepare everything anew. A statement that is cached keeps the columns of the schema it was prepared with,
-        so from now on the texts differ, by blanks at their end."""
-        self._generation += 1
-        self._mark = format(self._generation, "b").translate(BLANKS)
+        """Prepare everything anew: a statement that is cached keeps the columns of the schema it was prepared with."""
+        self._generation = (self._generation + 1) % GENERATIONS
+        self._flags = apsw.SQLITE_PREPARE_PERSISTENT | self._generation << GENERATION_BIT
         self._facts.clear()
 
     def _known(self, text: str, params: Sequence[Any]) -> Facts | None:
