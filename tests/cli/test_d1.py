@@ -80,13 +80,14 @@ def test_json_prints_nothing_else(site: Project) -> None:
 
 def test_a_fault_rolls_everything_back_and_exits_with_1(site: Project) -> None:
     result = d1(site, "execute", "DB", "--command", "CREATE TABLE t (a); SELECT * FROM nowhere")
-    assert (result.exit_code, result.stderr) == (1, "error: no such table: nowhere: SQLITE_ERROR\n")
+    said = "error: no such table: nowhere: SQLITE_ERROR\n  in line 1: SELECT * FROM nowhere\n"
+    assert (result.exit_code, result.stderr) == (1, said)
     assert store_of(site).tables() == []
 
 
 def test_a_fault_is_json_where_json_was_asked_for(site: Project) -> None:
     result = d1(site, "execute", "DB", "--command", "SELECT 1;\n  SELEC 2", "--json")
-    said = {"error": {"text": 'near "SELEC": syntax error at offset 0: SQLITE_ERROR'}}
+    said = {"error": {"text": 'near "SELEC": syntax error at offset 0: SQLITE_ERROR\nin line 2: SELEC 2'}}
     assert (result.exit_code, json.loads(result.stdout)) == (1, said)
 
 
@@ -203,15 +204,32 @@ def test_migrations_are_listed_and_applied_in_the_order_of_their_numbers(site: P
 
 def test_a_migration_that_fails_is_named_and_not_recorded(site: Project) -> None:
     migrate(site, "1_a.sql", "CREATE TABLE t (a);")
-    migrate(site, "2_b.sql", "INSERT INTO t VALUES (1); INSERT INTO nowhere VALUES (1);")
+    migrate(site, "2_b.sql", "INSERT INTO t VALUES (1);\nINSERT INTO nowhere VALUES (1);")
     migrate(site, "3_c.sql", "INSERT INTO t VALUES (3);")
     result = d1(site, "migrations", "apply", "DB")
     assert result.exit_code == 1
     assert result.stderr == (
         "error: Migration 2_b.sql failed with the following errors:\n  no such table: nowhere: SQLITE_ERROR\n"
+        "  in line 2: INSERT INTO nowhere VALUES (1);\n"
     )
     assert rows(site, "SELECT name FROM d1_migrations") == [("1_a.sql",)]
     assert rows(site, "SELECT a FROM t") == []
+
+
+@pytest.mark.parametrize("text", ["INSERT INTO t VALUES ('a);", "CREATE TRIGGER b AFTER INSERT ON t BEGIN SELECT 1;"])
+def test_a_migration_that_is_left_open_shows_its_own_text_only(site: Project, text: str) -> None:
+    migrate(site, "1_a.sql", f"CREATE TABLE t (a);\n{text}")
+    result = d1(site, "migrations", "apply", "DB")
+    assert (result.exit_code, "d1_migrations" in result.stderr, "(name)" in result.stderr) == (1, False, False)
+    assert f"  in line 2: {text}\n" in result.stderr
+    assert rows(site, "SELECT name FROM d1_migrations") == []
+
+
+@pytest.mark.parametrize("text", ["", "-- nothing to do", "/* left open"])
+def test_a_migration_without_a_statement_is_recorded(site: Project, text: str) -> None:
+    migrate(site, "1_it's.sql", text)
+    assert d1(site, "migrations", "apply", "DB").exit_code == 0
+    assert rows(site, "SELECT name FROM d1_migrations") == [("1_it's.sql",)]
 
 
 def test_begin_in_a_migration_is_refused_as_on_cloudflare(site: Project) -> None:
@@ -285,3 +303,18 @@ def test_an_export_of_virtual_tables_fails_and_leaves_no_file(site: Project) -> 
     result = d1(site, "export", "DB", "--output", "out.sql")
     assert (result.exit_code, "cannot export databases with Virtual Tables" in result.stderr) == (1, True)
     assert list(site.root.glob("out.sql*")) == []
+
+
+def test_an_export_of_a_table_that_is_not_there_warns(site: Project) -> None:
+    d1(site, "execute", "DB", "--command", "CREATE TABLE t (a)")
+    result = d1(site, "export", "DB", "--output", "out.sql", "--table", "nope", "--table", "t")
+    assert (result.exit_code, result.stderr) == (0, 'warning: DB has no table "nope".\n')
+    assert (site.root / "out.sql").read_text().endswith("CREATE TABLE t (a);")
+
+
+def test_an_export_to_a_folder_that_is_not_there_says_so(site: Project) -> None:
+    result = d1(site, "export", "DB", "--output", "nowhere/out.sql")
+    assert (result.exit_code, result.stderr) == (
+        1,
+        'error: Unable to write "nowhere/out.sql": No such file or directory.\n',
+    )

@@ -18,10 +18,11 @@ import click
 from pyflare.cli.common import PATH, config_options
 from pyflare.cli.d1_target import Target, place_options
 from pyflare.cli.question import confirmed
+from pyflare.cli.report import show_warnings
 from pyflare.cli.results import as_json, as_rows
 from pyflare.cli.table import table
 from pyflare.clock import SystemClock
-from pyflare.engines.d1.dump import dump
+from pyflare.engines.d1.dump import dump, missing
 from pyflare.engines.d1.migrations import Database, Migrations
 from pyflare.engines.d1.script import Answer
 from pyflare.errors import ConfigError, EngineError
@@ -255,6 +256,7 @@ def export(name: str, output: Path, tables: tuple[str, ...], no_schema: bool, no
     target.announce("Exporting")
     click.echo(f"🌀 Exporting SQL to {output}...")
     with target.open() as store:
+        show_warnings(f'{name} has no table "{table}".' for table in missing(store, tables))
         lines = dump(store, schema=not no_schema, data=not no_data, tables=tables)
         # Made whole beside the target first: a fault leaves what was there.
         part = path.with_name(f"{path.name}.part")
@@ -263,6 +265,8 @@ def export(name: str, output: Path, tables: tuple[str, ...], no_schema: bool, no
                 for number, line in enumerate(lines):
                     file.write(line if number == 0 else f"\n{line}")
             part.replace(path)
+        except OSError as fault:
+            raise ConfigError(f'Unable to write "{output}": {fault.strerror}.') from None
         finally:
             part.unlink(missing_ok=True)
     click.echo("Done!")

@@ -154,6 +154,44 @@ def test_a_script_is_judged_as_a_request_is(store: D1Store) -> None:
     assert store.tables() == []
 
 
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("SELECT 1;\n\nSELECT *\n FROM zz;\nSELECT 2", "no such table: zz: SQLITE_ERROR\nin line 3: SELECT *"),
+        (
+            "SELECT 1; -- a\r\n/* b\n;*/ SELECT\r\n FROM",
+            'near "FROM": syntax error at offset 24: SQLITE_ERROR\nin line 3: SELECT',
+        ),
+        (
+            "SELECT 1;\nSELECT json('{');\nSELECT * FROM zz",
+            "malformed JSON: SQLITE_ERROR\nin line 2: SELECT json('{');",
+        ),
+        ("SELECT 1;\nPRAGMA journal_mode;", "not authorized: SQLITE_AUTH\nin line 2: PRAGMA journal_mode;"),
+        (
+            "BEGIN TRANSACTION;\nSELECT ?;\nCOMMIT;",
+            "Wrong number of parameter bindings for SQL query.\nin line 2: SELECT ?;",
+        ),
+        ("SELECT 1;\nSELECT 'é", "unrecognized token: \"'é\" at offset 7: SQLITE_ERROR\nin line 2: SELECT 'é"),
+        (
+            f"SELECT 1;\nSELECT '{'x' * 100_000}';",
+            f"statement too long: SQLITE_TOOBIG\nin line 2: SELECT '{'x' * 92}...",
+        ),
+        ("-- nothing", "No SQL statements detected."),
+    ],
+)
+def test_a_script_that_fails_says_at_which_statement(store: D1Store, sql: str, said: str) -> None:
+    with pytest.raises(D1Fault) as caught:
+        run_script(store, sql)
+    assert caught.value.message == said
+
+
+def test_a_script_that_fails_at_its_end_blames_no_statement(store: D1Store) -> None:
+    run(store, "CREATE TABLE parent (id INTEGER PRIMARY KEY)", "CREATE TABLE child (p REFERENCES parent (id))")
+    with pytest.raises(D1Fault) as caught:
+        run_script(store, "PRAGMA defer_foreign_keys = on;\nINSERT INTO child VALUES (9);")
+    assert caught.value.message.startswith("FOREIGN KEY constraint failed") and "\n" not in caught.value.message
+
+
 def test_rows_are_counted_after_a_script(store: D1Store) -> None:
     run_script(store, "CREATE TABLE t (a); INSERT INTO t VALUES (1), (2); SELECT * FROM t")
     assert store.run([Query("SELECT * FROM t")])[0].meta.rows_read == 2

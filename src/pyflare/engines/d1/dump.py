@@ -20,6 +20,7 @@ REST = """
     WHERE sql NOT NULL AND type IN ('index', 'trigger', 'view')
     ORDER BY type COLLATE NOCASE
 """
+NAMES = "SELECT name FROM sqlite_schema"
 COLUMNS = "SELECT name FROM pragma_table_info(?)"
 
 VIRTUAL_TABLES = "D1 Export error: cannot export databases with Virtual Tables (fts5)"
@@ -44,6 +45,12 @@ def dump(store: D1Store, *, schema: bool = True, data: bool = True, tables: Coll
         for name, sql in database.execute(REST):
             if not tables or name in tables:
                 yield f"{sql};"
+
+
+def missing(store: D1Store, tables: Collection[str]) -> list[str]:
+    """Those of the names that nothing in the database has."""
+    known = {name for (name,) in store.database.execute(NAMES)}
+    return [name for name in tables if name not in known]
 
 
 def _opening(name: str, sql: str) -> str | None:

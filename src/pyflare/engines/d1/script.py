@@ -9,6 +9,7 @@ only a comment is left out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -18,12 +19,11 @@ import apsw
 
 from pyflare.clock import monotonic_ns
 from pyflare.engines.d1.store import D1Fault, D1Store
-from pyflare.storage.sql_guard import MAX_SQL_BYTES, Guard, describe, is_busy
+from pyflare.storage.sql_guard import STATEMENT_TOO_LONG, Guard, describe, is_busy
 from pyflare.storage.sql_runner import Row
 
 BUSY_TIMEOUT_MS = 5_000  # a command may wait for the lock; nothing else goes on meanwhile
 PROGRESS_EVERY = 1_000  # statements
-SURELY_SHORT = MAX_SQL_BYTES // 4  # characters, of four bytes at most
 
 NO_STATEMENTS = "No SQL statements detected."
 SEVERAL_TRANSACTIONS = (
@@ -32,6 +32,8 @@ SEVERAL_TRANSACTIONS = (
     "Please export an SQL file from your SQLite database and try again."
 )
 BEGIN, COMMIT = "BEGIN TRANSACTION", "COMMIT;"
+AHEAD = re.compile(r"(?:\s|--[^\n]*|/\*.*?\*/)*", re.DOTALL)  # what may stand before a statement
+SHOWN_SQL = 100  # characters of the first line of a statement that failed
 
 
 class Answer(NamedTuple):
@@ -73,31 +75,35 @@ def run_script(
     store: D1Store, text: str, progress: Callable[[int], None] | None = None, busy_ms: int = BUSY_TIMEOUT_MS
 ) -> Outcome:
     """Run all statements of `text` or none. `progress` is told now and then how many characters are done; `busy_ms` is
-    how long to wait for a lock. Raises `D1Fault`."""
-    script = _Script(without_transaction(text.removeprefix("\ufeff")), progress)
-    return script.run(store, busy_ms)
+    how long to wait for a lock. Raises `D1Fault`, whose second line says which statement failed."""
+    connection, guard = store.for_script()
+    script = _Script(connection, guard, without_transaction(text.removeprefix("\ufeff")), progress)
+    return script.run(busy_ms)
 
 
 class _Script:
-    def __init__(self, text: str, progress: Callable[[int], None] | None) -> None:
+    def __init__(
+        self, connection: apsw.Connection, guard: Guard, text: str, progress: Callable[[int], None] | None
+    ) -> None:
+        self._connection, self._guard = connection, guard
         self._text, self._progress = text, progress
-        self._done = 0  # characters
+        self._done = 0  # characters of the statements that were prepared
         self._sql = ""  # of the statement that runs
         self._times: list[int] = []  # at which statements began, in nanoseconds
         self._answers: dict[int, Answer] = {}
 
-    def run(self, store: D1Store, busy_ms: int) -> Outcome:
-        connection, guard = store.for_script()
+    def run(self, busy_ms: int) -> Outcome:
+        connection = self._connection
         connection.set_busy_timeout(busy_ms)
         limit = connection.limit(apsw.SQLITE_LIMIT_SQL_LENGTH)
         # The limit is one of a statement; SQLite would apply it to the whole text.
         connection.limit(apsw.SQLITE_LIMIT_SQL_LENGTH, max(4 * len(self._text) + 1, limit))
         try:
             connection.execute("BEGIN IMMEDIATE")
-            self._run(connection, guard)
+            self._run()
             connection.execute("COMMIT")
         except apsw.Error as fault:
-            raise D1Fault(self._describe(fault, guard), is_busy(fault)) from None
+            raise D1Fault(describe(fault), is_busy(fault)) from None
         finally:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
@@ -105,30 +111,31 @@ class _Script:
             connection.set_busy_timeout(0)
         return Outcome([after - before for before, after in pairwise(self._times)], self._answers)
 
-    def _run(self, connection: apsw.Connection, guard: Guard) -> None:
-        cursor = connection.cursor()
+    def _run(self) -> None:
+        cursor = self._connection.cursor()
         cursor.exec_trace = self._starts
         try:
-            with guard.many():
+            with self._guard.many():
                 for row in cursor.execute(self._text, can_cache=False):
                     self._answer(cursor).rows.append(row)
+        except apsw.Error as fault:
+            raise D1Fault(f"{self._describe(fault)}\n{self._place(fault)}", is_busy(fault)) from None
         finally:
             cursor.close(True)
         if not self._times:
-            raise _Refused(NO_STATEMENTS)
+            raise D1Fault(NO_STATEMENTS)
         self._times.append(monotonic_ns())
 
     def _starts(self, cursor: apsw.Cursor, sql: str, _bindings: Any) -> bool:
         """Called before each statement."""
-        size = len(sql)
+        self._done += len(sql)
         if cursor.has_vdbe:
             self._sql = sql
             self._times.append(monotonic_ns())
-            if size > SURELY_SHORT and len(sql.encode()) > MAX_SQL_BYTES:
-                raise _Refused("statement too long: SQLITE_TOOBIG")
+            if self._guard.is_too_long(sql):
+                raise _Refused(STATEMENT_TOO_LONG)
             if self._progress is not None and len(self._times) % PROGRESS_EVERY == 0:
                 self._progress(self._done)
-        self._done += size
         return True
 
     def _answer(self, cursor: apsw.Cursor) -> Answer:
@@ -140,15 +147,35 @@ class _Script:
             answer = self._answers[at] = Answer(self._sql, columns, [])
         return answer
 
-    def _describe(self, fault: apsw.Error, guard: Guard) -> str:
+    def _describe(self, fault: apsw.Error) -> str:
         if isinstance(fault, _Refused):
             return str(fault)
         if isinstance(fault, apsw.BindingsError):
             return "Wrong number of parameter bindings for SQL query."
-        if isinstance(fault, apsw.AuthError) and guard.refusal:
-            return guard.refusal
+        if isinstance(fault, apsw.AuthError) and self._guard.refusal:
+            return self._guard.refusal
         ahead = self._text[self._done :]
         return describe(fault, len(ahead) - len(ahead.lstrip()))
+
+    def _place(self, fault: apsw.Error) -> str:
+        """The statement that failed: its line in the text, and what stands there."""
+        ahead = AHEAD.match(self._text, self._done if self._fails_next(fault) else self._done - len(self._sql))
+        assert ahead is not None  # it may be empty
+        at = ahead.end()
+        line = self._text[at : at + SHOWN_SQL + 1].partition("\n")[0].rstrip()
+        shown = line if len(line) <= SHOWN_SQL else f"{line[:SHOWN_SQL]}..."
+        return f"in line {self._text.count(chr(10), 0, at) + 1}: {shown}"
+
+    def _fails_next(self, fault: apsw.Error) -> bool:
+        """Whether it is the next statement that cannot be prepared, and not the last one that failed on its way."""
+        cursor = self._connection.cursor()
+        cursor.exec_trace = lambda *_: False
+        try:
+            with self._guard.many():
+                cursor.execute(self._text[self._done :], can_cache=False)
+        except apsw.Error as again:
+            return str(again) == str(fault)
+        return False
 
 
 class _Refused(apsw.Error):
