@@ -17,6 +17,7 @@ from pyflare.engines.r2.bucket import PutOptions
 from pyflare.engines.r2.faults import R2Fault
 from pyflare.engines.r2.objects import http_date, iso_date
 from pyflare.engines.r2.options import metadata_of_headers
+from pyflare.engines.r2.traits import STANDARD, http_metadata
 
 if TYPE_CHECKING:
     from pyflare.engines.r2.bucket import Bucket
@@ -96,10 +97,13 @@ class Api:
         return StreamingResponse(got.body, headers=_headers(got.row))
 
     async def write(self, request: Request) -> Response:
-        """Write an object, with the HTTP metadata of its headers and `cf-r2-custom-metadata`, a JSON object."""
+        """Write an object, with the HTTP metadata of its headers, `cf-r2-custom-metadata` (a JSON object) and
+        `cf-r2-storage-class`."""
         bucket, headers = self._bucket(request, "put"), request.headers
         options = PutOptions(
-            metadata_of_headers(lambda name: headers.get(name) or None), _custom(headers.get("cf-r2-custom-metadata"))
+            metadata_of_headers(lambda name: headers.get(name) or None),
+            _custom(headers.get("cf-r2-custom-metadata")),
+            storage_class=headers.get("cf-r2-storage-class", STANDARD),
         )
         length = int(headers["content-length"]) if "content-length" in headers else None
         with _told():
@@ -133,7 +137,7 @@ def _custom(header: str | None) -> dict[str, str]:
 
 
 def _described(row: ObjectRow) -> dict[str, Any]:
-    http = json.loads(row.http_metadata)
+    http = http_metadata(row.http_metadata)
     if "cacheExpiry" in http:
         http["cacheExpiry"] = iso_date(int(http["cacheExpiry"]))
     return {

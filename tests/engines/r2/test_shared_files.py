@@ -68,3 +68,21 @@ def test_what_is_written_can_be_read_by_wrangler(tmp_path: Path) -> None:
     assert (tmp_path / "v3/r2/sample-bucket/blobs" / row[0]).read_bytes() == b"value"
     assert row[1:] == (5, "2063c1608d6e0baf80249c42e2be5804", "{}", '{"contentType":"a/b"}', '{"n":"1"}')
     room.close()
+
+
+def test_what_wrangler_has_no_column_for_stands_where_it_looks_past_it(tmp_path: Path) -> None:
+    file = wrangler_folder(tmp_path / "v3")
+    room = Bench(tmp_path).open(R2, SECTIONS)
+    metadata = js({"contentType": "a/b"})
+    settle(
+        room.bindings("w")["BUCKET"].put(
+            "new", "value", httpMetadata=metadata, storageClass="InfrequentAccess", ssecKey="ab" * 32
+        )
+    )
+    connection = sqlite3.connect(file)
+    [(kept,)] = connection.execute("SELECT http_metadata FROM _mf_objects WHERE key = 'new'")
+    connection.close()
+    assert kept == (
+        '{"contentType":"a/b","storageClass":"InfrequentAccess","ssecKeyMd5":"e99fb4d234e9f43153e63fa5fead1614"}'
+    )
+    room.close()

@@ -69,7 +69,7 @@ def test_a_finished_upload_takes_nothing_more(store: ObjectStore) -> None:
 def test_an_upload_belongs_to_its_key(store: ObjectStore) -> None:
     upload(store, "a", [3])
     with pytest.raises(R2Fault, match="10024"):
-        store.check_upload("u", "b")
+        store.upload_metadata("u", "b")
 
 
 def test_a_failed_completion_changes_nothing(store: ObjectStore) -> None:

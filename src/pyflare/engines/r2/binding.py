@@ -13,7 +13,7 @@ from pyflare.engines.r2.conditional import Conditional
 from pyflare.engines.r2.config import MAX_LIST_OBJECTS, MAX_PARTS
 from pyflare.engines.r2.faults import R2Fault
 from pyflare.engines.r2.objects import GetResult, HeadResult
-from pyflare.engines.r2.options import byte_range, conditional, put_options
+from pyflare.engines.r2.options import byte_range, conditional, put_options, ssec_key_md5
 from pyflare.engines.r2.ranges import Range
 from pyflare.engines.r2.store import Listing, ObjectRow, Part
 from pyflare.interop.arguments import optional_text, promised, to_int32, to_string
@@ -52,7 +52,8 @@ class R2Bucket(JsProxy):
     @promised
     def get(self, key: Any = None, options: Any = None) -> JsPromise:
         condition, wanted = conditional(get(options, "onlyIf")), byte_range(get(options, "range"))
-        return perform(self._get, to_string(key), condition, wanted)
+        key_md5 = ssec_key_md5(get(options, "ssecKey"))
+        return perform(self._get, to_string(key), condition, wanted, key_md5)
 
     @promised
     def put(self, key: Any = None, value: Any = None, options: Any = None) -> JsPromise:
@@ -98,8 +99,8 @@ class R2Bucket(JsProxy):
         row = _calling("head", self._bucket.head)(key)
         return jsnull if row is None else _object(row)
 
-    def _get(self, key: str, condition: Conditional | None, wanted: Range | None) -> Any:
-        got: Got | None = _calling("get", self._bucket.get)(key, condition, wanted, CHUNK_BYTES)
+    def _get(self, key: str, condition: Conditional | None, wanted: Range | None, key_md5: str | None) -> Any:
+        got: Got | None = _calling("get", self._bucket.get)(key, condition, wanted, CHUNK_BYTES, key_md5)
         if got is None:
             return jsnull
         source = got.body if got.data is None else got.data
@@ -154,12 +155,12 @@ class R2MultipartUpload(JsProxy):
         self.uploadId = upload_id
 
     @promised
-    def uploadPart(self, number: Any = None, value: Any = None, _options: Any = None) -> JsPromise:
+    def uploadPart(self, number: Any = None, value: Any = None, options: Any = None) -> JsPromise:
         part = _part_number(number)
-        data = _value(value, "uploadPart")
+        data, key_md5 = _value(value, "uploadPart"), ssec_key_md5(get(options, "ssecKey"))
         if isinstance(data, bytes):
-            return perform(self._upload_part, part, data)
-        return start(self._upload_stream(part, data))
+            return perform(self._upload_part, part, data, key_md5)
+        return start(self._upload_stream(part, data, key_md5))
 
     @promised
     def complete(self, parts: Any = None) -> JsPromise:
@@ -172,13 +173,16 @@ class R2MultipartUpload(JsProxy):
     def abort(self) -> JsPromise:
         return perform(_calling("abortMultipartUpload", self._bucket.abort), self.key, self.uploadId)
 
-    def _upload_part(self, number: int, data: bytes) -> JsObject:
-        return _uploaded(_calling("uploadPart", self._bucket.put_part)(self.key, self.uploadId, number, data))
+    def _upload_part(self, number: int, data: bytes, key_md5: str | None) -> JsObject:
+        put_part = _calling("uploadPart", self._bucket.put_part)
+        return _uploaded(put_part(self.key, self.uploadId, number, data, key_md5))
 
-    async def _upload_stream(self, number: int, stream: ReadableStream) -> JsObject:
+    async def _upload_stream(self, number: int, stream: ReadableStream, key_md5: str | None) -> JsObject:
         await confirmed()
         try:
-            part = await self._bucket.put_part_stream(self.key, self.uploadId, number, stream.drain(), stream._length)
+            part = await self._bucket.put_part_stream(
+                self.key, self.uploadId, number, stream.drain(), stream._length, key_md5
+            )
         except R2Fault as fault:
             raise _failed("uploadPart", fault) from None
         return _uploaded(part)

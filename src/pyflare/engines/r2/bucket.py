@@ -26,14 +26,18 @@ from pyflare.engines.r2.config import (
 from pyflare.engines.r2.digests import Digests, Expected
 from pyflare.engines.r2.faults import (
     R2Fault,
+    check_key,
+    check_part_key,
     incomplete_body,
     invalid_max_keys,
     invalid_name,
+    invalid_storage_class,
     metadata_too_large,
     too_large,
 )
 from pyflare.engines.r2.ranges import Range
 from pyflare.engines.r2.store import Listing, ObjectRow, ObjectStore, Part
+from pyflare.engines.r2.traits import INFREQUENT_ACCESS, STANDARD, key_md5, written
 from pyflare.storage.blobs import BlobStore, BlobWriter
 from pyflare.storage.pieces import Pieces
 
@@ -46,6 +50,12 @@ class PutOptions:
     custom_metadata: Mapping[str, str] = field(default_factory=dict)
     condition: Conditional | None = None
     expected: Expected | None = None
+    storage_class: str = STANDARD
+    key_md5: str | None = None  # of the key that encrypts it
+
+    @property
+    def stored_metadata(self) -> str:
+        return written(self.http_metadata, self.storage_class, self.key_md5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +94,19 @@ class Bucket:
         return self.store.get(key)
 
     def get(
-        self, key: str, condition: Conditional | None = None, wanted: Range | None = None, at_once: int = -1
+        self,
+        key: str,
+        condition: Conditional | None = None,
+        wanted: Range | None = None,
+        at_once: int = -1,
+        given_md5: str | None = None,
     ) -> Got | None:
-        """A body of up to `at_once` bytes is read right away."""
+        """A body of up to `at_once` bytes is read right away. `given_md5`: of the key that decrypts it."""
         self.check_key(key)
         row = self.store.get(key)
         if row is None:
             return None
+        check_key(key_md5(row.http_metadata), given_md5)
         if condition is not None and not condition.holds(row.etag, row.uploaded):
             return Got(row, 0, row.size)
         start, length = (0, row.size) if wanted is None else wanted.resolve(row.size)
@@ -171,7 +187,7 @@ class Bucket:
             etag=etag,
             uploaded=int(self._now() * 1000),
             checksums=to_json(checksums),
-            http_metadata=to_json(options.http_metadata),
+            http_metadata=options.stored_metadata,
             custom_metadata=to_json(options.custom_metadata),
         )
         try:
@@ -203,24 +219,27 @@ class Bucket:
 
     def create_upload(self, key: str, options: PutOptions) -> str:
         """The id of a new upload."""
-        self.check_key(key)
-        self._check_metadata(options.custom_metadata)
+        self._check_put(key, 0, options)
         upload_id = base64.urlsafe_b64encode(secrets.token_bytes(128)).rstrip(b"=").decode()
-        self.store.create_upload(upload_id, key, to_json(options.http_metadata), to_json(options.custom_metadata))
+        self.store.create_upload(upload_id, key, options.stored_metadata, to_json(options.custom_metadata))
         return upload_id
 
-    def put_part(self, key: str, upload_id: str, number: int, value: bytes) -> Part:
-        self.check_key(key)
-        self.store.check_upload(upload_id, key)
+    def put_part(self, key: str, upload_id: str, number: int, value: bytes, given_md5: str | None = None) -> Part:
+        self._check_part(key, upload_id, given_md5)
         digests = Digests()
         digests.update(value)
         return self._keep_part(key, upload_id, number, self._blobs.put(value, self._now()), len(value), digests)
 
     async def put_part_stream(
-        self, key: str, upload_id: str, number: int, chunks: AsyncIterator[bytes], length: int | None
+        self,
+        key: str,
+        upload_id: str,
+        number: int,
+        chunks: AsyncIterator[bytes],
+        length: int | None,
+        given_md5: str | None = None,
     ) -> Part:
-        self.check_key(key)
-        self.store.check_upload(upload_id, key)
+        self._check_part(key, upload_id, given_md5)
         digests = Digests()
         writer = await self._receive(chunks, length, digests)
         writer.close()
@@ -256,9 +275,15 @@ class Bucket:
 
     def _check_put(self, key: str, size: int, options: PutOptions) -> None:
         self.check_key(key)
+        if options.storage_class not in (STANDARD, INFREQUENT_ACCESS):
+            raise invalid_storage_class()
         if size > MAX_OBJECT_BYTES:
             self._limit(too_large())
         self._check_metadata(options.custom_metadata)
+
+    def _check_part(self, key: str, upload_id: str, given_md5: str | None) -> None:
+        self.check_key(key)
+        check_part_key(key_md5(self.store.upload_metadata(upload_id, key)), given_md5)
 
     def _check_metadata(self, metadata: Mapping[str, str]) -> None:
         if sum(len(name.encode()) + len(value.encode()) for name, value in metadata.items()) > MAX_METADATA_BYTES:
@@ -297,7 +322,7 @@ class Bucket:
         self.store.close()
 
 
-def to_json(value: Mapping[str, str | int]) -> str:
+def to_json(value: Mapping[str, str]) -> str:
     return json.dumps(dict(value), separators=(",", ":"), ensure_ascii=False) if value else "{}"
 
 

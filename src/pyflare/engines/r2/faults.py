@@ -72,6 +72,49 @@ def bad_upload() -> R2Fault:
     return R2Fault(400, 10048, "BadUpload", "There was a problem with the multipart upload.")
 
 
+def invalid_storage_class() -> R2Fault:
+    return R2Fault(400, 10062, "InvalidStorageClass", "The storage class specified is not valid.")
+
+
+# Of keys Cloudflare documents no refusals; these are S3's, as R2's known ones are. The codes of the Workers API are
+# those of the nearest documented names.
+
+
+def check_key(kept: str | None, given: str | None) -> None:
+    """Raises unless the MD5 of the key that an object was written with is that of the key of its reader."""
+    if kept == given:
+        return
+    if kept is None:
+        raise _bad_request("The encryption parameters are not applicable to this object.")
+    if given is None:
+        raise _bad_request(
+            "The object was stored using a form of Server Side Encryption. The correct parameters must be provided to "
+            "retrieve the object."
+        )
+    raise R2Fault(403, 10003, "AccessDenied", "Access Denied")
+
+
+def check_part_key(kept: str | None, given: str | None) -> None:
+    """The same of an upload and of one of its parts."""
+    if kept == given:
+        return
+    if kept is None:
+        raise _bad_request(
+            "The multipart upload initiate did not request encryption. Please resend the request without sending "
+            "encryption parameters."
+        )
+    if given is None:
+        raise _bad_request(
+            "The multipart upload initiate requested encryption. Subsequent part requests must include the "
+            "appropriate encryption parameters."
+        )
+    raise _bad_request("The provided encryption parameters did not match the ones used originally.")
+
+
+def _bad_request(message: str) -> R2Fault:
+    return R2Fault(400, 10029, "InvalidRequest", message)
+
+
 def incomplete_body(length: int, expected: int) -> R2Fault:
     message = f"The value has {length} bytes, but {expected} were announced."
     return R2Fault(400, 10013, "IncompleteBody", message)

@@ -11,6 +11,7 @@ import json
 from functools import cached_property
 from typing import Any, ClassVar
 
+from pyflare.engines.r2 import traits
 from pyflare.engines.r2.digests import ALGORITHMS
 from pyflare.engines.r2.store import ObjectRow
 from pyflare.interop.buffers import ArrayBuffer
@@ -35,7 +36,6 @@ PROPERTIES = (
     "key", "version", "size", "etag", "httpEtag", "uploaded", "storageClass", "ssecKeyMd5", "range", "httpMetadata",
     "customMetadata", "checksums",
 )  # fmt: skip
-STORAGE_CLASS = "Standard"
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
@@ -64,8 +64,6 @@ class HeadResult(JsProxy):
         self.size = row.size
         self.etag = row.etag
         self.httpEtag = f'"{row.etag}"'
-        self.storageClass = STORAGE_CLASS
-        self.ssecKeyMd5 = None
         self._row = row
         self._start, self._length = start, length
         self._metadata, self._custom = metadata, custom
@@ -73,6 +71,14 @@ class HeadResult(JsProxy):
     @cached_property
     def uploaded(self) -> JsDate:
         return JsDate.make(float(self._row.uploaded))
+
+    @cached_property
+    def storageClass(self) -> str:
+        return traits.storage_class(self._row.http_metadata)
+
+    @cached_property
+    def ssecKeyMd5(self) -> str | None:
+        return traits.key_md5(self._row.http_metadata)
 
     @cached_property
     def range(self) -> JsObject:

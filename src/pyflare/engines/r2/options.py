@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import math
+import re
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -13,7 +15,8 @@ from pyflare.engines.r2.conditional import Conditional, from_headers, single
 from pyflare.engines.r2.digests import ALGORITHMS, Expected
 from pyflare.engines.r2.objects import HTTP_METADATA
 from pyflare.engines.r2.ranges import Range
-from pyflare.interop.arguments import to_number, to_string
+from pyflare.engines.r2.traits import SSEC_KEY_BYTES, STANDARD
+from pyflare.interop.arguments import optional_text, to_number, to_string
 from pyflare.interop.buffers import as_bytes, is_buffer
 from pyflare.interop.containers import number_text
 from pyflare.interop.dates import JsDate
@@ -30,6 +33,8 @@ def put_options(options: Any) -> PutOptions:
         custom_metadata=custom_metadata(get(options, "customMetadata")),
         condition=conditional(get(options, "onlyIf")),
         expected=_expected(options),
+        storage_class=optional_text(get(options, "storageClass")) or STANDARD,
+        key_md5=ssec_key_md5(get(options, "ssecKey")),
     )
 
 
@@ -166,6 +171,27 @@ def _check_whole(value: float, negative: str, fraction: str) -> None:
         raise range_error(f"{negative} ({number_text(value)}) must be greater than or equal to 0.")
     if not value.is_integer():
         raise range_error(f"{fraction} ({number_text(value)}) must be an integer, not floating point.")
+
+
+# --- encryption -------------------------------------------------------------------------------------------------------
+
+HEX_DIGITS = re.compile("[0-9a-f]+")
+
+
+def ssec_key_md5(value: Any) -> str | None:
+    """The MD5, in hex, of an `ssecKey`: 32 bytes, or their 64 lower-case digits in hex."""
+    if value is None:
+        return None
+    if is_buffer(value):
+        key = as_bytes(value)
+    else:
+        digits = to_string(value)
+        if HEX_DIGITS.fullmatch(digits) is None:
+            raise error("SSE-C Key has invalid format")
+        key = bytes.fromhex(digits) if len(digits) == 2 * SSEC_KEY_BYTES else b""
+    if len(key) != SSEC_KEY_BYTES:
+        raise error(f"SSE-C Key must be {SSEC_KEY_BYTES} bytes in length")
+    return hashlib.md5(key, usedforsecurity=False).hexdigest()
 
 
 # --- checksums --------------------------------------------------------------------------------------------------------

@@ -94,7 +94,8 @@ DELETE_LOOSE_PARTS = "DELETE FROM _mf_multipart_parts WHERE upload_id = ? AND ob
 
 
 class ObjectRow(NamedTuple):
-    """An object; `blob_id` None when it consists of parts, the last three columns are JSON text."""
+    """An object; `blob_id` None when it consists of parts, the last three columns are JSON text (`traits` says what
+    is in `http_metadata`)."""
 
     key: str
     blob_id: str | None
@@ -209,9 +210,9 @@ class ObjectStore:
     def create_upload(self, upload_id: str, key: str, http_metadata: str, custom_metadata: str) -> None:
         self.database.execute(INSERT_UPLOAD, (upload_id, key, http_metadata, custom_metadata))
 
-    def check_upload(self, upload_id: str, key: str) -> None:
-        """Raises unless the upload takes parts."""
-        self._upload(upload_id, key)
+    def upload_metadata(self, upload_id: str, key: str) -> str:
+        """What will be an object's HTTP metadata; raises unless the upload takes parts."""
+        return self._upload(upload_id, key)[0]
 
     def _upload(self, upload_id: str, key: str) -> tuple[str, str]:
         row = self.database.one(GET_UPLOAD, (upload_id, key))
