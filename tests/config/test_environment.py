@@ -6,6 +6,7 @@ import pytest
 
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.environment import select
+from pyflare.errors import ConfigError
 from tests.support.project import Project
 
 pytestmark = pytest.mark.cloudflare("workers-sdk: workers-utils/src/config/validation.ts")
@@ -63,8 +64,9 @@ def test_vars_that_are_missing_are_listed() -> None:
 
 
 def test_an_unknown_name_is_a_fault_that_lists_the_known_ones() -> None:
-    _, diagnostics = selected({"env": {"staging": {}, "live": {}}}, "nope")
-    [fault] = diagnostics.faults
+    with pytest.raises(ConfigError) as raised:
+        selected({"env": {"staging": {}, "live": {}}}, "nope")
+    [fault] = raised.value.faults
     assert fault.startswith('No environment found in configuration with name "nope".')
     assert fault.endswith('The available configured environment names are: ["staging", "live"]')
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pyflare.cli.common import PATH, Command, config_options, options_of
+from pyflare.cli.report import show_missing_environments
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.find import shown
 from pyflare.config.load import read_workers, state_folder
@@ -84,6 +85,7 @@ class Target:
 
     def _find(self, name: str) -> tuple[WorkerConfig, D1Binding]:
         loaded = read_workers(self._options, os.environ)
+        show_missing_environments(loaded)
         for one in loaded:
             diagnostics = Diagnostics(one.config.path)
             found = parse(one.config, diagnostics).find(name)

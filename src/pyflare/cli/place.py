@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from pyflare.cli.common import PATH, Command, config_options, options_of
+from pyflare.cli.report import show_missing_environments
 from pyflare.clock import SystemClock
 from pyflare.config.load import read_workers, state_folder
 from pyflare.config.model import WorkerConfig
@@ -43,7 +44,9 @@ class Place:
             raise ConfigError(NO_REMOTE)
         options = options_of(given)
         self.cwd = options.cwd
-        self.configs: Sequence[WorkerConfig] = [one.config for one in read_workers(options, os.environ)]
+        loaded = read_workers(options, os.environ)
+        show_missing_environments(loaded)
+        self.configs: Sequence[WorkerConfig] = [one.config for one in loaded]
         self.layout = Layout(state_folder(options, self.configs[0]))
         self.now = SystemClock().now
 

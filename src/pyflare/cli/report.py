@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import click
 
 from pyflare.errors import ConfigError, PyflareError, WorkerError
+
+if TYPE_CHECKING:
+    from pyflare.config.load import Loaded
 
 
 def show_error(error: PyflareError) -> None:
@@ -23,6 +27,11 @@ def show_error(error: PyflareError) -> None:
 def show_warnings(warnings: Iterable[str]) -> None:
     for warning in warnings:
         _line("warning", "yellow", warning)
+
+
+def show_missing_environments(loaded: Iterable[Loaded]) -> None:
+    """For commands on data, which show no other warnings of the configuration."""
+    show_warnings(f"{one.diagnostics.file}: {one.missing}" for one in loaded if one.missing is not None)
 
 
 def _line(kind: str, colour: str, text: str) -> None:

@@ -13,10 +13,11 @@ import click
 from pyflare import engines
 from pyflare.cli.common import Command, config_options, options_of, persist_option
 from pyflare.cli.local_api import LocalApi
+from pyflare.cli.report import show_missing_environments
 from pyflare.clock import SystemClock
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.find import NoConfiguration, shown
-from pyflare.config.load import load_workers, state_folder
+from pyflare.config.load import check_loaded, read_workers, state_folder
 from pyflare.config.model import WorkerConfig
 from pyflare.engines.base import EngineContext
 from pyflare.errors import ConfigError, EngineError
@@ -41,7 +42,10 @@ class Rooms:
     def __init__(self, given: dict[str, Any]) -> None:
         self._options = options_of(given)
         try:
-            self._configs = load_workers(self._options, os.environ)
+            loaded = read_workers(self._options, os.environ)
+            show_missing_environments(loaded)
+            check_loaded(loaded)
+            self._configs = [one.config for one in loaded]
             self._state = state_folder(self._options, self._configs[0])
         except NoConfiguration:
             # A lone module that is served keeps its data here, and the server knows the rest.

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from pyflare.cli.common import PATH, config_options, options_of
+from pyflare.cli.report import show_missing_environments
 from pyflare.config.find import shown
 from pyflare.config.load import check_loaded, read_workers
 from pyflare.config.model import WorkerConfig
@@ -58,6 +59,7 @@ def types(path: Path | None, env_interface: str, check: bool, **given: Any) -> N
     """
     options = options_of(given)
     loaded = read_workers(options, os.environ)
+    show_missing_environments(loaded)
     check_loaded(loaded)
     config = loaded[0].config
     file = options.cwd / path if path else (config.main.parent if config.main else config.root) / FILE

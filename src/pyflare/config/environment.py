@@ -15,20 +15,14 @@ Sections = dict[str, Any]
 
 @dataclass(frozen=True)
 class Environment:
-    """The sections in force; `name` is None at the top level, `defined` False when the file has no such environment."""
+    """The sections in force; `missing` says that the file has no such environment."""
 
     sections: Sections
-    name: str | None = None
-    defined: bool = True
-
-    def path(self, key: str) -> str:
-        """Where a person finds the key in the file."""
-        own = self.name and self.defined and key in NOT_INHERITABLE
-        return f"env.{self.name}.{key}" if own else key
+    missing: str | None = None
 
 
 def select(raw: Mapping[str, Any], name: str | None, diagnostics: Diagnostics) -> Environment:
-    """Apply `--env`. An unknown name is a fault when the file has environments, else a warning."""
+    """Apply `--env`. An unknown name raises ConfigError when the file has environments, else it is a warning."""
     top = {key: value for key, value in raw.items() if key != "env"}
     if not name:
         return Environment(top)
@@ -39,9 +33,8 @@ def select(raw: Mapping[str, Any], name: str | None, diagnostics: Diagnostics) -
     if isinstance(own, dict):
         check_environment(own, name, diagnostics)
         _warn_of_gaps(raw, own, name, diagnostics)
-        return Environment(_merged(top, own, name), name)
-    _unknown(environments, name, diagnostics)
-    return Environment({**top, **_renamed(top, name)}, name, defined=False)
+        return Environment(_merged(top, own, name))
+    return Environment({**top, **_renamed(top, name)}, _unknown(environments, name, diagnostics))
 
 
 def _merged(top: Sections, own: Mapping[str, Any], name: str) -> Sections:
@@ -83,7 +76,7 @@ def _warn_of_missing_vars(top: Any, own: Any, name: str, diagnostics: Diagnostic
         )
 
 
-def _unknown(environments: Mapping[str, Any], name: str, diagnostics: Diagnostics) -> None:
+def _unknown(environments: Mapping[str, Any], name: str, diagnostics: Diagnostics) -> str:
     message = (
         f'No environment found in configuration with name "{name}".\n'
         f"Before using `--env={name}` there should be an equivalent environment section in the configuration."
@@ -91,5 +84,6 @@ def _unknown(environments: Mapping[str, Any], name: str, diagnostics: Diagnostic
     if environments:
         names = json.dumps(list(environments), ensure_ascii=False)
         diagnostics.fault("", f"{message}\nThe available configured environment names are: {names}")
-    else:
-        diagnostics.warn(message)
+        diagnostics.check()  # also the commands that overlook other faults must not take the top level's data
+    diagnostics.warn(message)
+    return message

@@ -12,7 +12,7 @@ from pyflare.config.advice import Advice
 from pyflare.config.compat import KNOWN_UNTIL, is_date, names
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.entry import check_handlers, find_main
-from pyflare.config.environment import select
+from pyflare.config.environment import Environment, select
 from pyflare.config.find import Found, find, shown
 from pyflare.config.model import Compat, WorkerConfig
 from pyflare.config.names import check_names
@@ -40,6 +40,7 @@ class Loaded:
 
     config: WorkerConfig
     diagnostics: Diagnostics
+    missing: str | None = None  # the warning that there is no such environment, for commands that show no others
 
     def warnings(self) -> tuple[str, ...]:
         """With those that came after `config` was made."""
@@ -57,7 +58,8 @@ def load_workers(options: DevOptions, environ: Mapping[str, str], examine: Exami
 
 
 def read_workers(options: DevOptions, environ: Mapping[str, str], strict: bool = False) -> list[Loaded]:
-    """The same with the faults beside each worker. Raises only where a file cannot be found or read at all.
+    """The same with the faults beside each worker. Raises only where a file cannot be found or read at all, or
+    lacks the environment.
 
     `strict` refuses what Cloudflare would not serve, as `[tool.pyflare] strict = true` does.
     """
@@ -113,7 +115,8 @@ class _Reader:
         self._advice = Advice(self._diagnostics, toml=found.path is not None and found.path.suffix == ".toml")
 
     def worker(self, strict: bool) -> Loaded:
-        sections = self._overridden(self._sections())
+        environment = self._selected()
+        sections = self._overridden(environment.sections)
         root, diagnostics = self._found.root, self._diagnostics
         main = self._found.script or find_main(sections, root, diagnostics)
         compat = self._compat(sections, python=main is not None)
@@ -146,7 +149,7 @@ class _Reader:
             notes=[*self._redirection(), *variables.notes],
             watched=tuple(path for path in (self._found.path, *variables.watched, project.path) if path),
         )
-        return Loaded(replace(config, warnings=tuple(diagnostics.located_warnings())), diagnostics)
+        return Loaded(replace(config, warnings=tuple(diagnostics.located_warnings())), diagnostics, environment.missing)
 
     def _redirection(self) -> Sequence[str]:
         found = self._found
@@ -154,12 +157,12 @@ class _Reader:
             return ()
         return (f"Using redirected Wrangler configuration: {shown(found.path, self._options.cwd)}",)
 
-    def _sections(self) -> dict[str, Any]:
+    def _selected(self) -> Environment:
         if self._found.path is None:
-            return {}
+            return Environment({})
         raw = read_config(self._found.path, self._diagnostics)
         check_top_level(raw, self._diagnostics)
-        return select(raw, self._environment, self._diagnostics).sections
+        return select(raw, self._environment, self._diagnostics)
 
     def _overridden(self, sections: dict[str, Any]) -> dict[str, Any]:
         """What the command line says in place of the file."""
