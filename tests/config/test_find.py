@@ -100,6 +100,10 @@ def test_a_file_that_is_not_there_is_named(project: Project, name: str) -> None:
     assert fault(DevOptions(cwd=project.root, script=Path(name))) == f"{name}: no such file"
 
 
+def test_a_device_is_no_configuration(project: Project) -> None:
+    assert fault(DevOptions(cwd=project.root, configs=(Path("/dev/null"),))).endswith("dev/null: no regular file")
+
+
 def test_without_a_configuration_the_example_and_its_command_are_named(project: Project) -> None:
     project.write("wrangler.example.jsonc", "{}")
     message = fault(DevOptions(cwd=project.root / "src"))

@@ -159,7 +159,7 @@ def _config(path: Path, cwd: Path) -> Found:
 
 def _existing(path: Path, cwd: Path) -> Path:
     if not path.is_file():
-        raise ConfigError(f"{shown(path, cwd)}: no such file")
+        raise ConfigError(f"{shown(path, cwd)}: {'no regular file' if path.exists() else 'no such file'}")
     return path
 
 
