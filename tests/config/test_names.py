@@ -1,4 +1,4 @@
-"""Two bindings of one name."""
+"""The names of bindings."""
 
 from typing import Any
 
@@ -35,6 +35,15 @@ def test_names_of_one_kind_collide() -> None:
 
 def test_a_required_secret_is_a_name_too() -> None:
     assert len(faults(secrets={"required": ["A"]}, ai={"binding": "A"})) == 1
+
+
+@pytest.mark.cloudflare("developers.cloudflare.com/kv/concepts/kv-bindings")
+def test_a_name_that_is_no_identifier_is_a_warning() -> None:
+    diagnostics = Diagnostics()
+    check_names({"kv_namespaces": [{"binding": "1 K"}, {"binding": "$K"}], "vars": {"a-b": 1}}, diagnostics)
+    assert diagnostics.warnings == [
+        'kv_namespaces: the binding "1 K" should have a valid JavaScript identifier as its name'
+    ]
 
 
 def test_distinct_names_are_fine() -> None:

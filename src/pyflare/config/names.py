@@ -1,4 +1,4 @@
-"""Two bindings of one worker cannot have one name: both would be `env.NAME`."""
+"""The names of bindings: two of one worker cannot have the same, both would be `env.NAME`."""
 
 from __future__ import annotations
 
@@ -47,14 +47,18 @@ KINDS: Mapping[str, str] = {
     "text_blobs": "Text Blob",
     "data_blobs": "Data Blob",
 }
+PLAIN = ("vars", "wasm_modules", "text_blobs", "data_blobs")  # objects whose keys are the names
 
 
 def check_names(sections: Mapping[str, Any], diagnostics: Diagnostics) -> None:
-    """A fault for each name that several bindings have."""
+    """A fault for each name that several bindings have, a warning for one that is no identifier
+    (developers.cloudflare.com/kv/concepts/kv-bindings)."""
     kinds: dict[str, list[str]] = {}
     for key, kind in KINDS.items():
         for name in binding_names(key, sections.get(key)):
             kinds.setdefault(name, []).append(kind)
+            if key not in PLAIN and not name.replace("$", "_").isidentifier():
+                diagnostics.warn(f'{key}: the binding "{name}" should have a valid JavaScript identifier as its name')
     for name in _required_secrets(sections):
         kinds.setdefault(name, []).append("Secret")
     for name, found in kinds.items():
@@ -64,7 +68,7 @@ def check_names(sections: Mapping[str, Any], diagnostics: Diagnostics) -> None:
 
 def binding_names(key: str, section: Any) -> Iterator[str]:
     """The names in env that a section makes; malformed parts make none."""
-    if key in ("vars", "wasm_modules", "text_blobs", "data_blobs"):
+    if key in PLAIN:
         yield from section if isinstance(section, dict) else ()
         return
     if isinstance(section, dict):
