@@ -164,7 +164,7 @@ def ours(root: Path, durability: str) -> tuple[str, list[str], int, Path]:
         root / durability,
         WORKER,
         kv_namespaces=[{"binding": "KV", "id": "kv"}],
-        r2_buckets=[{"binding": "R2", "bucket_name": "r2"}],
+        r2_buckets=[{"binding": "R2", "bucket_name": "files"}],
         d1_databases=[{"binding": "DB", "database_name": "db", "database_id": "db"}],
     )
     _, command, port, cwd = pyflare(folder, free_port())

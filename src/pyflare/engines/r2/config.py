@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.entries import check, enforces_limits, entries
@@ -18,6 +20,12 @@ MAX_LIST_OBJECTS_WITH_METADATA = 100
 MAX_DELETED_KEYS = 1000
 MAX_PARTS = 10_000
 MIN_PART_BYTES = 5 * 1024 * 1024
+
+NAME = re.compile(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]")  # developers.cloudflare.com/r2/buckets/create-buckets
+NAMING = (
+    "Bucket names must begin and end with an alphanumeric character, only contain lowercase letters, numbers, and "
+    "hyphens, and be between 3 and 63 characters long."
+)
 
 
 @dataclass(frozen=True)
@@ -49,15 +57,24 @@ def parse(config: WorkerConfig, diagnostics: Diagnostics) -> R2Config:
         required={"binding": str},
         optional={"bucket_name": str, "preview_bucket_name": str, "jurisdiction": str, "local_dev": dict},
     )
-    bindings = [
-        R2Binding(
-            entry["binding"],
-            entry.get("preview_bucket_name") or entry.get("bucket_name") or entry["binding"],
-            _credentials(f"{path}.local_dev", entry.get("local_dev") or {}, diagnostics),
+    bindings = []
+    for path, entry in found:
+        _check_names(path, entry, diagnostics)
+        bindings.append(
+            R2Binding(
+                entry["binding"],
+                entry.get("preview_bucket_name") or entry.get("bucket_name") or entry["binding"],
+                _credentials(f"{path}.local_dev", entry.get("local_dev") or {}, diagnostics),
+            )
         )
-        for path, entry in found
-    ]
     return R2Config(bindings, enforces_limits(config))
+
+
+def _check_names(path: str, entry: Mapping[str, Any], diagnostics: Diagnostics) -> None:
+    for key in ("bucket_name", "preview_bucket_name"):
+        name = entry.get(key)
+        if name is not None and not NAME.fullmatch(name):
+            diagnostics.fault(f"{path}.{key}", f'"{name}" is invalid. {NAMING}')
 
 
 def _credentials(path: str, section: dict[str, object], diagnostics: Diagnostics) -> Credentials | None:
