@@ -12,6 +12,8 @@ from pyflare.config.model import WorkerConfig
 MAX_MESSAGE_BYTES = 25 * 1024 * 1024  # developers.cloudflare.com/email-routing/limits
 MAX_REFERENCES = 100
 
+EITHER = 'bindings should have either a "destination_address" or "allowed_destination_addresses" field, but not both.'
+
 
 @dataclass(frozen=True)
 class SendBinding:
@@ -40,12 +42,16 @@ def parse(config: WorkerConfig, diagnostics: Diagnostics) -> Sequence[SendBindin
         "allowed_destination_addresses": list,
         "allowed_sender_addresses": list,
     }
-    return [
-        SendBinding(
-            entry["name"],
-            entry.get("destination_address"),
-            entry.get("allowed_destination_addresses"),
-            entry.get("allowed_sender_addresses"),
+    bindings = []
+    for path, entry in entries(config, "send_email", diagnostics, required={"name": str}, optional=optional):
+        if "destination_address" in entry and "allowed_destination_addresses" in entry:
+            diagnostics.fault(path, EITHER)
+        bindings.append(
+            SendBinding(
+                entry["name"],
+                entry.get("destination_address"),
+                entry.get("allowed_destination_addresses"),
+                entry.get("allowed_sender_addresses"),
+            )
         )
-        for _, entry in entries(config, "send_email", diagnostics, required={"name": str}, optional=optional)
-    ]
+    return bindings
