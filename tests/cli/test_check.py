@@ -112,6 +112,26 @@ def test_a_package_that_nothing_declares_is_a_warning(project: Project) -> None:
     assert "missing on Cloudflare" in result.stderr
 
 
+def test_an_invalid_line_of_a_rule_file_is_a_warning_with_its_place(project: Project) -> None:
+    project.configure(assets={"directory": "public"})
+    project.write("public/_headers", "NoColon\n")
+    result = check(project)
+    assert result.exit_code == 0
+    assert result.stderr == (
+        "warning: Found 1 invalid header rule:\n"
+        "  ▶︎ Expected a path beginning with at least one forward-slash\n"
+        "      at public/_headers:1 | NoColon\n"
+    )
+
+
+def test_assets_that_a_deploy_would_refuse_are_faults(project: Project) -> None:
+    project.configure(assets={"directory": "public"})
+    project.write("public/_worker.js", "")
+    result = check(project)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: wrangler.jsonc: assets.directory: Uploading a Pages _worker.js file")
+
+
 def test_a_check_leaves_nothing_behind(project: Project) -> None:
     project.configure(kv_namespaces=[{"binding": "NOTES", "id": "n"}])
     assert check(project).exit_code == 0

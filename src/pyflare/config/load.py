@@ -61,7 +61,7 @@ def read_workers(options: DevOptions, environ: Mapping[str, str], strict: bool =
     """The same with the faults beside each worker. Raises only where a file cannot be found or read at all, or
     lacks the environment.
 
-    `strict` refuses what Cloudflare would not serve, as `[tool.pyflare] strict = true` does.
+    `strict` refuses what Cloudflare would not take or not serve, as `[tool.pyflare] strict = true` does.
     """
     environ = command_environ(options, environ)
     wanted = options.env if options.env is not None else environ.get("CLOUDFLARE_ENV")
@@ -127,7 +127,8 @@ class _Reader:
         project = read_project(root, diagnostics)
         module_root = _module_root(sections, root, main)
         self._check_requirements(module_root)
-        if main is not None and (strict or project.tool.get("strict") is True):
+        strict = strict or project.tool.get("strict") is True
+        if main is not None and strict:
             check_handlers(main, compat, diagnostics)
         config = WorkerConfig(
             name=self._name(sections),
@@ -137,6 +138,7 @@ class _Reader:
             main=main,
             module_root=module_root,
             compat=compat,
+            strict=strict,
             vars=variables.values,
             secrets=variables.secrets,
             environment=self._environment,

@@ -61,6 +61,7 @@ class WorkerConfig:
     main: Path | None = None  # the entry module; None: assets only
     module_root: Path | None = None  # what its imports start from: the folder of `main`, or `base_dir`
     compat: Compat = Compat("2026-08-01")
+    strict: bool = False  # whether what Cloudflare would refuse is a fault here
     vars: Mapping[str, Any] = field(default_factory=dict)  # with secrets; str or JSON
     secrets: frozenset[str] = frozenset()  # names in `vars` whose values are not shown
     environment: str | None = None

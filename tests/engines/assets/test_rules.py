@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyflare.engines.assets.routing import parse_routing
-from pyflare.engines.assets.rules import parse_headers, parse_redirects
+from pyflare.engines.assets.rules import invalid, parse_headers, parse_redirects, valid
 
 pytestmark = pytest.mark.cloudflare("workers/static-assets/headers and /redirects")
 
@@ -155,6 +155,40 @@ def test_a_hundred_patterns_are_the_most() -> None:
     assert "Maximum number of dynamic rules supported is 100." in redirect_messages(text)[0]
 
 
+def test_two_thousand_plain_paths_are_the_most() -> None:
+    redirects = parse_redirects("".join(f"/{number} /x\n" for number in range(2002)), "none")
+    message = "Maximum number of static rules supported is 2000. Skipping line."
+    assert (redirects.count, [(fault.line, fault.message) for fault in redirects.faults]) == (
+        2000,
+        [(2001, message), (2002, message)],
+    )
+
+
+# --- what a person is told --------------------------------------------------------------------------------------------
+
+
+def test_the_valid_rules_are_counted() -> None:
+    assert valid(parse_redirects("/a /b\n/c/* /d\nx", "none")) == "✨ Parsed 2 valid redirect rules."
+    assert valid(parse_headers("/a\n  X-A: 1\n")) == "✨ Parsed 1 valid header rule."
+
+
+def test_every_fault_has_its_place_in_the_file() -> None:
+    text = "/a\n/b\n  word\n  X-B: 1\n# long\n/" + "c" * 2000
+    assert invalid(parse_headers(text), "public/_headers") == (
+        "Found 3 invalid header rules:\n"
+        "▶︎ No headers specified\n"
+        "    at public/_headers:1 | /a\n"
+        "▶︎ Expected a colon-separated header pair (e.g. name: value)\n"
+        "    at public/_headers:3 | word\n"
+        "▶︎ Ignoring line 6 as it exceeds the maximum allowed length of 2000.\n"
+        "    at public/_headers:6"
+    )
+
+
+def test_of_a_file_without_faults_nothing_is_invalid() -> None:
+    assert invalid(parse_redirects("/a /b", "none"), "_redirects") is None
+
+
 # --- run_worker_first -------------------------------------------------------------------------------------------------
 
 
@@ -173,6 +207,10 @@ def test_rules_decide_for_the_worker_or_the_assets() -> None:
         (["/a", "!a"], "Invalid routes in `run_worker_first`:\n'!a': negative rules must start with '!/'"),
         (["/a", "/a"], "Invalid routes in `run_worker_first`:\n'/a': rule is a duplicate; rules must be unique"),
         (["/a/*", "/a/b"], "Invalid routes in `run_worker_first`:\n'/a/b': rule '/a/*' makes it redundant"),
+        (
+            ["/a/*", "/a/*", "/a/b"],
+            "'/a/b': rule '/a/*' makes it redundant\n'/a/*': rule is a duplicate; rules must be unique",
+        ),
         (["/" + "a" * 100], "all rules must be less than 100 characters in length"),
         (
             [f"/{number}" for number in range(101)],
@@ -182,4 +220,4 @@ def test_rules_decide_for_the_worker_or_the_assets() -> None:
 )
 def test_bad_rules_are_refused(rules: list[str], message: str) -> None:
     _, fault = parse_routing(rules)
-    assert fault is not None and message in fault
+    assert fault is not None and fault.endswith(message)

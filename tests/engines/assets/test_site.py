@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pyflare.config.model import Compat
+from pyflare.config.options import DevOptions
 from pyflare.engines.assets.engine import Assets
 from pyflare.interop.web.headers import Headers
 from pyflare.interop.web.request import Request
@@ -195,6 +196,46 @@ def test_a_fault_in_a_rule_file_is_reported_once(room: Assets, bench: Bench) -> 
     assert bench.terminal.getvalue().count("Path should come before header (x-note: yes)") == 1
 
 
+def test_the_rule_files_are_told_at_the_start(bench: Bench) -> None:
+    write(bench.folder, "_redirects", "/old /about\nonlyone\n")
+    opened(bench).configure(DevOptions(cwd=bench.folder))
+    assert bench.terminal.getvalue() == (
+        "[wrangler:info] ✨ Parsed 1 valid redirect rule.\n"
+        "[wrangler:warn] Found 1 invalid redirect rule:\n"
+        "▶︎ Expected exactly 2 or 3 whitespace-separated tokens. Got 1.\n"
+        "    at public/_redirects:2 | onlyone\n"
+    )
+
+
+def test_a_rule_file_is_told_again_when_it_changed(room: Assets, bench: Bench) -> None:
+    for text in ("one\n", "one two three four\n"):
+        write(bench.folder, "_redirects", text)
+        answered(room, "/notes.txt")
+    found = bench.terminal.getvalue()
+    assert [count in found for count in ("Got 1.", "Got 4.")] == [True, True]
+
+
+def test_a_rule_file_that_cannot_be_read_has_no_rules(bench: Bench) -> None:
+    write(bench.folder, "_redirects/old", "")
+    room = opened(bench)
+    room.configure(DevOptions(cwd=bench.folder))
+    assert text(answered(room, "/notes.txt")) == "plain notes"
+
+
+@pytest.mark.parametrize(("name", "kind"), [("_worker.js", "file"), ("_worker.js/index.js", "directory")])
+def test_the_code_of_a_worker_among_the_assets_is_told(bench: Bench, name: str, kind: str) -> None:
+    write(bench.folder, name, "")
+    opened(bench)
+    assert f"Uploading a Pages _worker.js {kind} as an asset." in bench.terminal.getvalue()
+
+
+def test_an_assetsignore_shows_that_it_is_meant(bench: Bench) -> None:
+    write(bench.folder, "_worker.js", "")
+    write(bench.folder, ".assetsignore", "")
+    opened(bench)
+    assert bench.terminal.getvalue() == ""
+
+
 def test_a_redirect_with_a_query_of_its_own_loses_the_requests(room: Assets, bench: Bench) -> None:
     write(bench.folder, "_redirects", "/old /about?own=1#part\n/away https://example.com/x\n")
     assert header(answered(room, "/old?a=1"), "location") == "/about?own=1#part"
@@ -305,6 +346,19 @@ def test_the_binding_gives_no_body_to_head(bench: Bench) -> None:
 )
 def test_a_bad_section_is_a_fault(bench: Bench, section: dict[str, Any], message: str) -> None:
     assert message in "\n".join(faults(Assets, bench.config({"assets": section})).faults)
+
+
+def test_run_worker_first_without_a_worker_is_a_fault(bench: Bench) -> None:
+    config = bench.config({"assets": {"directory": "public", "run_worker_first": True}}, main=None)
+    [fault] = faults(Assets, config).faults
+    assert fault.startswith("assets.run_worker_first: Cannot set run_worker_first without a Worker script.\n")
+
+
+def test_strict_refuses_what_a_deploy_would(bench: Bench) -> None:
+    write(bench.folder, "_worker.js", "")
+    config = bench.config({"assets": {"directory": "public"}}, strict=True)
+    [fault] = faults(Assets, config).faults
+    assert fault.startswith("assets.directory: Uploading a Pages _worker.js file as an asset.\n")
 
 
 def test_a_binding_without_a_worker_is_a_fault(bench: Bench) -> None:

@@ -8,9 +8,15 @@ from typing import Any
 
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.model import WorkerConfig
+from pyflare.engines.assets.folder import Folder
 from pyflare.engines.assets.pages import HTML_HANDLING, NOT_FOUND_HANDLING
 from pyflare.engines.assets.routing import Routing, parse_routing
 
+NO_WORKER = (
+    "Cannot set run_worker_first without a Worker script.\n"
+    "Please remove run_worker_first from your configuration file, or provide a Worker script in your configuration "
+    "file (`main`)."
+)
 KNOWN = ("directory", "binding", "html_handling", "not_found_handling", "run_worker_first")
 
 
@@ -48,9 +54,9 @@ def parse(config: WorkerConfig, diagnostics: Diagnostics) -> AssetsConfig | None
             "configuration file, or provide a Worker script in your configuration file (`main`).",
         )
     first = section.get("run_worker_first", False)
-    routing = _routing(first, diagnostics) if isinstance(first, list) else None
-    if not isinstance(first, (bool, list)):
-        diagnostics.fault("assets.run_worker_first", f"expected true, false or a list of rules, got {first!r}")
+    if config.strict:
+        for fault in Folder(directory, HTML_HANDLING[0]).check():
+            diagnostics.fault("assets.directory", fault)
     return AssetsConfig(
         directory=directory,
         has_worker=has_worker,
@@ -58,7 +64,7 @@ def parse(config: WorkerConfig, diagnostics: Diagnostics) -> AssetsConfig | None
         html_handling=_choice(section, "html_handling", HTML_HANDLING, diagnostics),
         not_found_handling=_choice(section, "not_found_handling", NOT_FOUND_HANDLING, diagnostics),
         worker_first=first is True,
-        routing=routing,
+        routing=_routing(first, has_worker, diagnostics),
         navigation_prefers_assets=config.compat.enabled("assets_navigation_prefers_asset_serving"),
     )
 
@@ -98,7 +104,14 @@ def _choice(section: dict[str, Any], key: str, choices: Any, diagnostics: Diagno
     return str(value)
 
 
-def _routing(rules: list[Any], diagnostics: Diagnostics) -> Routing | None:
+def _routing(rules: Any, has_worker: bool, diagnostics: Diagnostics) -> Routing | None:
+    if rules and not has_worker:
+        diagnostics.fault("assets.run_worker_first", NO_WORKER)
+    if isinstance(rules, bool):
+        return None
+    if not isinstance(rules, list):
+        diagnostics.fault("assets.run_worker_first", f"expected true, false or a list of rules, got {rules!r}")
+        return None
     if not all(isinstance(rule, str) for rule in rules):
         diagnostics.fault("assets.run_worker_first", "expected a list of texts")
         return None

@@ -26,29 +26,46 @@ CONTROL_FILES = ("/.assetsignore", "/_headers", "/_redirects")
 # Elsewhere `/NOTES.txt` would answer for `notes.txt`, and not after a deploy.
 CASE_MATTERS = sys.platform not in ("win32", "darwin")
 
+WORKER_JS = (
+    "Uploading a Pages _worker.js {kind} as an asset.\n"
+    "This could expose your private server-side code to the public Internet. Is this intended?\n"
+    'If you do not want to upload this {kind}, either remove it or add an ".assetsignore" file, to the root of your '
+    'asset directory, containing "_worker.js" to avoid uploading.\n'
+    'If you do want to upload this {kind}, you can add an empty ".assetsignore" file, to the root of your asset '
+    "directory, to hide this error."
+)
+
 T = TypeVar("T")
+Stamp = tuple[int, int]  # time of change in nanoseconds, size in bytes
 
 
 class ControlFile(Generic[T]):
-    """What a file of rules says; read again when it changes, empty when it is not there."""
+    """What a file of rules says; read again when it changes, empty when it is not there or cannot be read. `heard` is
+    told the path, the stamp and the value each time that it was read."""
 
-    def __init__(self, path: Path, parse: Callable[[str], T]) -> None:
+    def __init__(
+        self, path: Path, parse: Callable[[str], T], heard: Callable[[Path, Stamp, T], None] | None = None
+    ) -> None:
         self._path = path
         self._parse = parse
-        self._stamp: tuple[int, int] | None = (-1, -1)
+        self._heard = heard
+        self._stamp: Stamp | None = (-1, -1)
         self._value: T
 
     def value(self) -> T:
         try:
             state = os.stat(self._path)
-        except OSError:
-            stamp = None
-        else:
             stamp = (state.st_mtime_ns, state.st_size)
-        if stamp != self._stamp:
-            text = "" if stamp is None else self._path.read_text(encoding="utf-8-sig", errors="replace")
-            self._value = self._parse(text)
-            self._stamp = stamp
+            if stamp == self._stamp:
+                return self._value
+            text = self._path.read_text(encoding="utf-8-sig", errors="replace")
+        except OSError:
+            if self._stamp is not None:
+                self._stamp, self._value = None, self._parse("")
+            return self._value
+        self._stamp, self._value = stamp, self._parse(text)
+        if self._heard is not None:
+            self._heard(self._path, stamp, self._value)
         return self._value
 
 
@@ -60,13 +77,17 @@ def parse_ignore(text: str) -> pathspec.PathSpec | None:  # type: ignore[type-ar
 class Folder:
     """The assets below one directory."""
 
-    def __init__(self, root: Path, html_handling: str, report: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        root: Path,
+        html_handling: str,
+        heard: Callable[[Path, Stamp, HeaderRules | Redirects], None] | None = None,
+    ) -> None:
         self.root = root
         self._prefix = str(root)
-        self._report = report
         self._ignore = ControlFile(root / ".assetsignore", parse_ignore)
-        self._headers = ControlFile(root / "_headers", self._parse_headers)
-        self._redirects = ControlFile(root / "_redirects", lambda text: self._parse_redirects(text, html_handling))
+        self._headers = ControlFile(root / "_headers", parse_headers, heard)
+        self._redirects = ControlFile(root / "_redirects", lambda text: parse_redirects(text, html_handling), heard)
 
     @property
     def headers(self) -> HeaderRules:
@@ -75,6 +96,11 @@ class Folder:
     @property
     def redirects(self) -> Redirects:
         return self._redirects.value()
+
+    def read_rules(self) -> None:
+        """Have what the files of rules say heard now, in place of at the first request."""
+        self._redirects.value()
+        self._headers.value()
 
     def find(self, path: str) -> File | None:
         """The file at a decoded path that starts with a slash; None for anything else, and for what is not served."""
@@ -94,6 +120,7 @@ class Folder:
     def check(self) -> list[str]:
         """What would be refused by a deploy."""
         count, faults = 0, []
+        ignoring = (self.root / ".assetsignore").exists()
         for folder, _, names in os.walk(self._prefix):
             for name in names:
                 location = os.path.join(folder, name)
@@ -101,6 +128,9 @@ class Folder:
                 if path in CONTROL_FILES or not self._served(path):
                     continue
                 count += 1
+                if path.startswith("/_worker.js") and not ignoring:
+                    ignoring = True  # told once
+                    faults.append(WORKER_JS.format(kind="directory" if "/" in path[1:] else "file"))
                 size = os.stat(location).st_size if os.path.exists(location) else 0
                 if size > MAX_FILE_BYTES:
                     faults.append(
@@ -132,15 +162,3 @@ class Folder:
                 return False
             folder = os.path.join(folder, part)
         return True
-
-    def _parse_headers(self, text: str) -> HeaderRules:
-        rules = parse_headers(text)
-        for fault in rules.faults:
-            self._report(f"_headers: {fault}")
-        return rules
-
-    def _parse_redirects(self, text: str, html_handling: str) -> Redirects:
-        redirects = parse_redirects(text, html_handling)
-        for fault in redirects.faults:
-            self._report(f"_redirects: {fault}")
-        return redirects

@@ -47,7 +47,7 @@ def parse_routing(rules: Sequence[str]) -> tuple[Routing, str | None]:
         )
     faults += _list_faults(positive) + _list_faults(negative)
     if faults:
-        return Routing(), "Invalid routes in `run_worker_first`:\n" + "\n".join(faults)
+        return Routing(), "Invalid routes in `run_worker_first`:\n" + "\n".join(dict.fromkeys(faults))
     return Routing([compile_glob(rule[1:]) for rule in negative], [compile_glob(rule) for rule in positive]), None
 
 

@@ -1,6 +1,6 @@
 """The files `_headers` and `_redirects` of an assets folder.
 
-developers.cloudflare.com/workers/static-assets/headers and …/redirects. Faults are reported in Cloudflare's words and
+developers.cloudflare.com/workers/static-assets/headers and …/redirects. Faults are reported in wrangler's words and
 skip a line, never the file.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from pyflare.engines.assets.paths import PLACEHOLDER, checked_url, compile_rule, fill, has_host
 
@@ -25,19 +26,18 @@ INDEX = re.compile(r"/index(.html)?$")
 
 @dataclass(frozen=True)
 class Fault:
-    """A line that was skipped; `line` 0 when the message names it."""
+    """A line that was skipped."""
 
     message: str
-    line: int = 0
-    text: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.message} (line {self.line}: {self.text})" if self.line else self.message
+    line: int
+    text: str = ""  # empty where the line is too long to be shown
 
 
 @dataclass
 class HeaderRule:
     path: str
+    line: int
+    text: str  # of the line that begins it
     headers: dict[str, str] = field(default_factory=dict)  # lower-case name -> value, joined when given twice
     removed: list[str] = field(default_factory=list)
     pattern: re.Pattern[str] | None = None
@@ -45,8 +45,14 @@ class HeaderRule:
 
 @dataclass(frozen=True)
 class HeaderRules:
+    kind: ClassVar[str] = "header"
+
     rules: Sequence[HeaderRule] = ()
     faults: Sequence[Fault] = ()
+
+    @property
+    def count(self) -> int:
+        return len(self.rules)
 
     def apply(self, host: str, path: str, headers: dict[str, str]) -> None:
         """Change the headers of an answer to `path`; several rules for one name are joined by a comma."""
@@ -75,9 +81,15 @@ class Redirect:
 class Redirects:
     """Plain paths are looked up first, then the patterns in the order of the file."""
 
+    kind: ClassVar[str] = "redirect"
+
     plain: dict[str, Redirect] = field(default_factory=dict)
     patterns: Sequence[Redirect] = ()
     faults: Sequence[Fault] = ()
+
+    @property
+    def count(self) -> int:
+        return len(self.plain) + len(self.patterns)
 
     def match(self, host: str, path: str) -> tuple[int, str] | None:
         """Status and target of the first rule for a path."""
@@ -98,6 +110,28 @@ def _matches(pattern: re.Pattern[str] | None, rule: str, host: str, path: str) -
     subject = f"https://{host.partition(':')[0]}{path}" if rule.startswith("https://") else path
     found = pattern.fullmatch(subject)
     return None if found is None else found.groupdict()
+
+
+# --- what a person is told ----------------------------------------------------------------------------------------
+
+
+def valid(rules: HeaderRules | Redirects) -> str:
+    return f"✨ Parsed {rules.count} valid {_counted(rules.kind, rules.count)}."
+
+
+def invalid(rules: HeaderRules | Redirects, path: str) -> str | None:
+    """Every fault with its place in the file, which is shown as `path`; None: there is none."""
+    if not rules.faults:
+        return None
+    lines = [f"Found {len(rules.faults)} invalid {_counted(rules.kind, len(rules.faults))}:"]
+    for fault in sorted(rules.faults, key=lambda fault: fault.line):
+        quoted = f" | {fault.text}" if fault.text else ""
+        lines += [f"▶︎ {fault.message}", f"    at {path}:{fault.line}{quoted}"]
+    return "\n".join(lines)
+
+
+def _counted(kind: str, count: int) -> str:
+    return f"{kind} rule" if count == 1 else f"{kind} rules"
 
 
 # --- _headers -----------------------------------------------------------------------------------------------------
@@ -121,7 +155,7 @@ class _HeaderFile:
             if not LOOKS_LIKE_PATH.match(line):
                 self.header(line, number)
             elif len(self.rules) + (self.rule is not None) >= MAX_HEADER_RULES:
-                self.faults.append(_too_many("rules", MAX_HEADER_RULES, left))
+                self.faults.append(Fault(_too_many("rules", MAX_HEADER_RULES, left), number, line))
                 break
             else:
                 self.path(line, number)
@@ -138,7 +172,7 @@ class _HeaderFile:
         if self.rule.headers or self.rule.removed:
             self.rules.append(self.rule)
         else:
-            self.faults.append(Fault("No headers specified", text=self.rule.path))
+            self.faults.append(Fault("No headers specified", self.rule.line, self.rule.text))
         self.rule = None
 
     def path(self, line: str, number: int) -> None:
@@ -149,7 +183,7 @@ class _HeaderFile:
         if fault is not None:
             self.faults.append(Fault(fault, number, line))
         else:
-            self.rule = HeaderRule(path)
+            self.rule = HeaderRule(path, number, line)
 
     def header(self, line: str, number: int) -> None:
         if self.skipping:
@@ -189,13 +223,13 @@ def _lines(text: str, faults: list[Fault]) -> Iterator[tuple[int, int, str]]:
             continue
         if len(line) > MAX_LINE_CHARACTERS:
             message = f"Ignoring line {number} as it exceeds the maximum allowed length of {MAX_LINE_CHARACTERS}."
-            faults.append(Fault(message))
+            faults.append(Fault(message, number))
             continue
         yield number, len(lines) - number + 1, line
 
 
-def _too_many(what: str, most: int, left: int) -> Fault:
-    return Fault(f"Maximum number of {what} supported is {most}. Skipping remaining {left} lines of file.")
+def _too_many(what: str, most: int, left: int) -> str:
+    return f"Maximum number of {what} supported is {most}. Skipping remaining {left} lines of file."
 
 
 def _wildcard_fault(path: str) -> str | None:
@@ -233,7 +267,7 @@ class _RedirectFile:
         for number, left, line in _lines(text, self.faults):
             fault = self.rule(COMMENT.sub("", line).split())
             if self.dynamic > MAX_DYNAMIC_REDIRECTS:
-                self.faults.append(_too_many("dynamic rules", MAX_DYNAMIC_REDIRECTS, left))
+                self.faults.append(Fault(_too_many("dynamic rules", MAX_DYNAMIC_REDIRECTS, left), number, line))
                 break
             if fault is not None:
                 self.faults.append(Fault(fault, number, line))

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 
 import ada_url
 
 from pyflare.engines.assets.config import AssetsConfig
 from pyflare.engines.assets.content_types import content_type
-from pyflare.engines.assets.folder import MAX_FILE_BYTES, Folder
+from pyflare.engines.assets.folder import MAX_FILE_BYTES, Folder, Stamp
 from pyflare.engines.assets.pages import File, Found, resolve
 from pyflare.engines.assets.paths import decode_path, encode_path, split_url
+from pyflare.engines.assets.rules import HeaderRules, Redirects
 from pyflare.interop.web.body import Body
 from pyflare.interop.web.headers import Headers
 from pyflare.interop.web.request import Request
@@ -30,9 +32,9 @@ TEMPORARY_REDIRECT = 307
 class Site:
     """Answers from one folder with one configuration."""
 
-    def __init__(self, config: AssetsConfig, report: Callable[[str], None]) -> None:
+    def __init__(self, config: AssetsConfig, heard: Callable[[Path, Stamp, HeaderRules | Redirects], None]) -> None:
         self._config = config
-        self.folder = Folder(config.directory, config.html_handling, report)
+        self.folder = Folder(config.directory, config.html_handling, heard)
 
     def route(self, request: Request) -> Response | None:
         """The answer to a request that comes from outside; None: it is the worker's."""
