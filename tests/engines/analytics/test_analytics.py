@@ -84,3 +84,9 @@ def test_old_points_go_when_the_room_opens(bench: Bench) -> None:
     again = bench.open(Analytics, SECTIONS)
     assert [row[1] for row in again.panel().tables[0].rows] == ["new"]
     again.close()
+
+
+def test_the_panel_shows_what_json_has_no_number_for(room: Analytics, points: Any) -> None:
+    points.writeDataPoint(doubles=js([float("nan"), float("-inf"), "x", 1.5]))
+    [(_, _, _, doubles)] = room.panel().tables[0].rows
+    assert doubles == ["NaN", "-Infinity", "NaN", 1.5]

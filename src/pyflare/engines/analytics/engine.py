@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -13,9 +14,11 @@ from pyflare.engines.analytics.config import MAX_POINTS, RETENTION_SECONDS, Anal
 from pyflare.engines.analytics.store import AnalyticsStore
 from pyflare.engines.base import BindingRow, Engine, EngineContext, Panel, Table
 from pyflare.interop import scope
+from pyflare.interop.arguments import to_string
 from pyflare.interop.errors import error
 
 SHOWN_POINTS = 100
+COLUMNS = ("timestamp", "index1", "blobs", "doubles")
 
 
 class Analytics(Engine):
@@ -68,8 +71,16 @@ class Analytics(Engine):
 
     def panel(self) -> Panel:
         names = dict.fromkeys(dataset.name for config in self._configs.values() for dataset in config.datasets)
-        columns = ("timestamp", "index1", "blobs", "doubles")
-        return Panel("Analytics", [Table(name, columns, self.store.latest(name, SHOWN_POINTS)) for name in names])
+        return Panel("Analytics", [Table(name, COLUMNS, self._rows(name)) for name in names])
+
+    def _rows(self, dataset: str) -> Sequence[Sequence[Any]]:
+        points = self.store.latest(dataset, SHOWN_POINTS)
+        return [(when, index, blobs, [_shown(double) for double in doubles]) for when, index, blobs, doubles in points]
 
     def close(self) -> None:
         self.store.close()
+
+
+def _shown(double: float) -> float | str:
+    """JSON has no NaN and no infinities."""
+    return double if math.isfinite(double) else to_string(double)
