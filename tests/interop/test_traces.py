@@ -1,12 +1,10 @@
 """What the author of a worker reads when something is raised."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from pyflare.clock import FakeClock
-from pyflare.interop import scope, traces
+from pyflare.interop import traces
 from pyflare.interop.errors import JsException
 from pyflare.interop.json import parse
 from pyflare.interop.proxy import JsObject
@@ -49,14 +47,11 @@ def test_a_body_that_the_sdk_refuses_is_told_how_to_write() -> None:
 
 def asked(env: JsObject, name: str) -> str:
     """What is shown for `env.<name>` in a worker."""
-    worker = SimpleNamespace(env=env, compat=None)
-    token = scope.current.set(scope.Scope(worker, FakeClock(), lambda work: None))
     try:
         getattr(env, name)
     except AttributeError as raised:
+        traces.explain_env(raised, env)
         return traces.render(raised).splitlines()[-1]
-    finally:
-        scope.current.reset(token)
     raise AssertionError(f"there is a {name}")
 
 

@@ -13,6 +13,7 @@ from pyflare.clock import FakeClock
 from pyflare.config.model import Compat, WorkerConfig
 from pyflare.config.options import DevOptions
 from pyflare.errors import WorkerError
+from pyflare.interop import traces
 from pyflare.interop.errors import JsException
 from pyflare.interop.traces import ENV_HINT
 from pyflare.interop.web.body import Body
@@ -21,6 +22,7 @@ from pyflare.interop.web.request import Request
 from pyflare.interop.web.response import Response
 from pyflare.log import Log
 from pyflare.server import Server
+from pyflare.worker.event import Handler
 
 MODERN = Compat("2026-08-01", frozenset({"python_workers"}))
 LEGACY = Compat("2025-08-01", frozenset({"python_workers"}))
@@ -96,6 +98,38 @@ def test_env_as_an_argument_is_none_and_the_error_says_what_to_use(tmp_path: Pat
     with pytest.raises(AttributeError) as caught:
         run(tmp_path, code, get)
     assert caught.value.__notes__ == [ENV_HINT]
+
+
+@pytest.mark.parametrize("handler", ["fetch(self, request)", "email(self, message, env, ctx)"])
+def test_a_binding_that_env_lacks_is_told_with_those_that_it_has(tmp_path: Path, handler: str) -> None:
+    code = CLASS.format(handler=f"async def {handler}: return self.env.DB")
+    event = get if "fetch" in handler else email
+    with pytest.raises(AttributeError) as caught:
+        run(tmp_path, code, event, vars={"NAME": "n"})
+    assert str(caught.value) == "DB"
+    assert caught.value.__notes__ == ["env has no DB; the configuration gives: NAME"]
+
+
+async def email(server: Server) -> None:
+    await server.dispatch("w", Handler("email", None))
+
+
+def test_a_handler_that_cannot_be_called_is_told_how_to_write_it_and_shows_no_frames_of_ours(tmp_path: Path) -> None:
+    code = CLASS.format(handler="async def email(self, message): pass")
+
+    async def shown(server: Server) -> str:
+        try:
+            await email(server)
+        except TypeError as raised:
+            frames = raised.__traceback__
+            assert frames is not None and frames.tb_next is not None
+            return traces.render(raised.with_traceback(frames.tb_next.tb_next))  # without the test's own
+        return ""
+
+    assert run(tmp_path, code, shown)[0].splitlines() == [
+        "TypeError: Default.email() takes 2 positional arguments but 4 were given",
+        "Cloudflare calls it with three arguments: write `async def email(self, message, env, ctx):`",
+    ]
 
 
 def test_vars_are_in_self_env_and_in_workers_env(tmp_path: Path) -> None:

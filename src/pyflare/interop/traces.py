@@ -11,10 +11,10 @@ import sysconfig
 import traceback
 from pathlib import Path
 from types import FrameType, TracebackType
+from typing import Any
 
 import greenlet
 
-from pyflare.interop import scope
 from pyflare.interop.errors import JsException
 
 BAD_BODY = "Unsupported type in Response: "  # how the SDK begins
@@ -66,8 +66,8 @@ def formatted(raised: BaseException) -> str:
     if isinstance(raised, JsException) and not _passed_user_code(raised.__traceback__):
         return str(raised)
     trace = own(raised.__traceback__)
-    if isinstance(raised, SyntaxError) and not _passed_user_code(trace):
-        trace = None  # its own text names file and line; the frames are those of the import
+    if (isinstance(raised, SyntaxError) or is_explained(raised)) and not _passed_user_code(trace):
+        trace = None  # its own text names file and line, or the way to write it; the frames are only ours
     made = traceback.TracebackException(type(raised), raised, trace, capture_locals=False)
     if isinstance(raised, JsException):
         # JavaScript has no frames of its runtime either; what is no JsException may be a fault of ours, so they stay.
@@ -79,12 +79,17 @@ def _hints(raised: BaseException) -> list[str]:
     """What to write instead, where the message alone does not say it."""
     if isinstance(raised, TypeError) and str(raised).startswith(BAD_BODY):
         return [BODY_HINT]
-    if isinstance(raised, AttributeError):
-        running = scope.current.get()
-        env = None if running is None else running.worker.env
-        if env is not None and raised.obj is env and raised.name:
-            return [_missing(raised.name, sorted(vars(env)))]
     return []
+
+
+def is_explained(raised: BaseException) -> bool:
+    return bool(getattr(raised, "__notes__", None))
+
+
+def explain_env(raised: AttributeError, env: Any) -> None:
+    """A note with what `env` has, if it is what lacks the attribute."""
+    if raised.obj is env and raised.name and not is_explained(raised):
+        raised.add_note(_missing(raised.name, sorted(vars(env))))
 
 
 def _missing(name: str, configured: list[str]) -> str:

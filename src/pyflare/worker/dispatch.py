@@ -24,6 +24,7 @@ from pyflare.log import Log
 from pyflare.worker import event as events
 from pyflare.worker import trace
 from pyflare.worker.context import Background, ExecutionContext
+from pyflare.worker.loader import ARGUMENT, first_line
 from pyflare.worker.portal import Portal
 from pyflare.worker.worker import Worker
 
@@ -49,7 +50,11 @@ class Dispatcher:
         if not isinstance(event, events.Enter) or event.counts:
             self.running.add(task)
             task.add_done_callback(self.running.discard)
-        return await task
+        try:
+            return await task
+        except AttributeError as raised:
+            traces.explain_env(raised, worker.env)
+            raise
 
     async def serve(self, worker_name: str, event: events.Event) -> Any:
         """The same within the caller's task, whose context keeps the scope: what an answer still streams belongs to
@@ -57,9 +62,13 @@ class Dispatcher:
         worker = self._workers[worker_name]
         running, background = self._scope(worker, event)
         scope.current.set(running)
-        if running.trace is None and isinstance(event, events.Fetch):  # nearly always, and in fewer steps
-            return await self._portal.drive(self._fetch(worker, event, running, background))
-        return await self._portal.drive(self._run(worker, event, running, background))
+        try:
+            if running.trace is None and isinstance(event, events.Fetch):  # nearly always, and in fewer steps
+                return await self._portal.drive(self._fetch(worker, event, running, background))
+            return await self._portal.drive(self._run(worker, event, running, background))
+        except AttributeError as raised:
+            traces.explain_env(raised, worker.env)
+            raise
 
     def base_context(self) -> contextvars.Context:
         """A context outside of any event."""
@@ -94,6 +103,8 @@ class Dispatcher:
         running = scope.current.get()
         if running is not None and running.trace is not None:
             running.trace.failed(raised)
+        if running is not None and isinstance(raised, AttributeError):
+            traces.explain_env(raised, running.worker.env)
         self._log.error(f"Uncaught (in waitUntil)\n{traces.render(raised)}")
 
     async def _run(self, worker: Worker, event: events.Event, running: scope.Scope, background: Background) -> Any:
@@ -182,6 +193,9 @@ class Dispatcher:
         except AttributeError as raised:
             _hint_env(raised, handler)
             raise
+        except TypeError as raised:
+            _hint_arguments(raised, name)
+            raise
 
     async def _module_handler(
         self, worker: Worker, name: str, function: Callable[..., Any], argument: Any, running: scope.Scope
@@ -260,6 +274,12 @@ def _hint_env(raised: AttributeError, handler: Callable[..., Any]) -> None:
     """`env.X` in a class handler: say why env is None."""
     if raised.obj is None and positional_count(handler, 3) > 1:
         raised.add_note(traces.ENV_HINT)
+
+
+def _hint_arguments(raised: TypeError, name: str) -> None:
+    """The call itself failed: say how the handler is written."""
+    if raised.__traceback__ is not None and raised.__traceback__.tb_next is None and name in ARGUMENT:
+        raised.add_note(f"Cloudflare calls it with three arguments: write `{first_line(name)}`")
 
 
 def _quiet(raised: BaseException) -> None:

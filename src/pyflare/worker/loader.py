@@ -148,7 +148,7 @@ def _explain(worker: Worker, module: ModuleType, log: Log) -> None:
         _check_signature(worker, default, name, log)
     for key, name in _wanted(worker.config.sections):
         if name not in worker.handler_names():
-            log.warn(f"{key} is configured, but the worker has no {name} handler: add `{_line(name)}`")
+            log.warn(f"{key} is configured, but the worker has no {name} handler: add `{first_line(name)}`")
     for name, cls in worker.exports.items():
         if not _accepts(_constructor(cls), 3):
             log.warn(f"{main}: {name}.__init__ is called with two arguments: write `def __init__(self, ctx, env):`")
@@ -163,7 +163,7 @@ def _wanted(sections: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "triggers.crons", "scheduled"
 
 
-def _line(name: str) -> str:
+def first_line(name: str) -> str:
     """The first line of a handler as Cloudflare calls it."""
     return f"async def {name}(self, {ARGUMENT[name]}, env, ctx):"
 
@@ -174,7 +174,7 @@ def _check_signature(worker: Worker, default: type | None, name: str, log: Log) 
         return
     takes = positional_count(handler, 5) - 1  # without self
     if takes != 3 and not _accepts(handler, 4):
-        line = _line(name)
+        line = first_line(name)
         log.warn(
             f"{worker.config.main}: Default.{name} takes {takes} argument{'s' * (takes != 1)}, Cloudflare calls it "
             f"with three: write `{line}` (env and ctx are None; use self.env)"

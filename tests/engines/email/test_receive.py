@@ -135,6 +135,7 @@ def test_what_the_handler_raises_is_told(case: Case) -> None:
 
     _, raised = case.deliver(handler)
     assert isinstance(raised, RuntimeError)
+    assert "[wrangler:error] Uncaught (in email)\nTraceback" in case.bench.terminal.getvalue()
 
 
 def test_another_envelope_than_the_headers_warns(case: Case) -> None:

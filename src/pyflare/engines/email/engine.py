@@ -16,6 +16,7 @@ from pyflare.engines.email.config import MAX_MESSAGE_BYTES, SendBinding, parse
 from pyflare.engines.email.incoming import Delivery, ForwardableEmailMessage
 from pyflare.engines.email.message import Description, build, fault_of, new_id, read
 from pyflare.engines.email.store import EmailStore, Kept
+from pyflare.interop import traces
 from pyflare.interop.errors import error
 from pyflare.worker.event import Handler
 
@@ -84,6 +85,7 @@ class Email(Engine):
         try:
             await self._ctx.dispatch(worker, Handler("email", message))
         except Exception as raised:
+            self._ctx.log.error(f"Uncaught (in email)\n{traces.render(raised)}")
             return delivery, raised
         finally:
             if delivery.reject_reason is not None:
