@@ -66,6 +66,23 @@ def test_the_base_describes_every_path(tmp_path: Path) -> None:
     explore(tmp_path, visit)
 
 
+@pytest.mark.cloudflare("developers.cloudflare.com/api: every path begins with an account")
+def test_cloudflares_paths_are_also_there_below_an_account(tmp_path: Path) -> None:
+    async def visit(explorer: Explorer) -> None:
+        api, account = explorer.api, "/accounts/0123abcd"
+        await api("PUT", f"{account}/storage/kv/namespaces/notes-id/values/a%2Fb", b"milk")
+        assert (await api("GET", "/storage/kv/namespaces/notes-id/values/a%2Fb")).body == b"milk"
+        (result,) = (await api("POST", f"{account}/d1/database/orders-id/query", {"sql": "SELECT 1 AS a"})).result
+        assert result["results"] == [{"a": 1}]
+        for path in ("/storage/kv/namespaces", "/d1/database", "/r2/buckets", "/workflows", "/queues"):
+            assert (await api("GET", f"{account}{path}")).result, path
+        assert (await api("GET", f"{account}/local/panels")).status == 404
+        assert (await api("GET", f"{account}/accounts/x/queues")).status == 404
+        assert (await api("POST", f"{account}/d1/database")).status == 405
+
+    explore(tmp_path, visit)
+
+
 @pytest.mark.cloudflare("miniflare: workers/local-explorer/explorer.worker.ts")
 def test_a_preflight_allows_pages_of_this_machine(tmp_path: Path) -> None:
     async def visit(explorer: Explorer) -> None:

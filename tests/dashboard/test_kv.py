@@ -15,7 +15,7 @@ def test_namespaces_are_listed_with_their_binding_as_title(tmp_path: Path) -> No
     async def visit(explorer: Explorer) -> None:
         answer = await explorer.api("GET", "/storage/kv/namespaces")
         assert answer.result == [{"id": "a-cache", "title": "CACHED"}, {"id": "notes-id", "title": "NOTES"}]
-        assert answer.json()["result_info"] == {"count": 2}
+        assert answer.json()["result_info"] == {"count": 2, "page": 1, "per_page": 1000, "total_count": 2}
 
     explore(tmp_path, visit)
 
@@ -24,6 +24,8 @@ def test_namespaces_come_in_the_order_that_is_asked_for(tmp_path: Path) -> None:
     async def visit(explorer: Explorer) -> None:
         answer = await explorer.api("GET", "/storage/kv/namespaces?order=title&direction=desc")
         assert [one["title"] for one in answer.result] == ["NOTES", "CACHED"]
+        second = await explorer.api("GET", "/storage/kv/namespaces?order=title&direction=desc&per_page=1&page=2")
+        assert [one["title"] for one in second.result] == ["CACHED"]
 
     explore(tmp_path, visit)
 

@@ -14,6 +14,7 @@ from pyflare.dashboard.panels import plain
 from pyflare.interop.errors import JsException
 
 INVALID, FAILED = 10001, 10000  # codes of what is wrong with a request, and of what went wrong here
+MAX_PAGE = 1000  # entries of a list
 NO_JSON = "Malformed JSON in request body"
 
 
@@ -46,6 +47,13 @@ def failure(status: int, code: int, message: str) -> Response:
 def listing(found: list[Any]) -> Response:
     """A list that comes whole."""
     return success(found, {"count": len(found)})
+
+
+def paged(request: Request, found: list[Any]) -> Response:
+    """A list by pages: ?page from 1 on, of ?per_page."""
+    page, size = number(request, "page", 1, 1, MAX_SAFE), number(request, "per_page", MAX_PAGE, 1, MAX_PAGE)
+    part = found[(page - 1) * size : page * size]
+    return success(part, {"count": len(part), "page": page, "per_page": size, "total_count": len(found)})
 
 
 # --- what is raised ---------------------------------------------------------------------------------------------------

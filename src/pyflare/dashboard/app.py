@@ -24,6 +24,9 @@ from pyflare.interop.errors import JsException
 
 PAGE = Path(__file__).parent / "static"
 
+ACCOUNT = "/accounts/{account_id}"
+WITHOUT_ACCOUNT = ("/local/", "/accounts/")  # what is ours alone, and what has its account already
+
 METHODS = "GET, POST, PUT, PATCH, DELETE, OPTIONS"
 HEADERS = "Content-Type, cf-metadata-only, cf-r2-custom-metadata"
 PREFLIGHT_SECONDS = 86_400
@@ -33,6 +36,7 @@ def explorer(server: Source) -> ASGIApp:
     """The page and the REST API."""
     modules = (workers, kv, d1, durable_objects, r2, rooms)
     api = [route for module in modules for route in module.routes(server)]
+    api += [_of_an_account(route) for route in api if not route.path.startswith(WITHOUT_ACCOUNT)]
 
     async def description(request: Request) -> Response:
         return Json(openapi.document(api))
@@ -45,6 +49,11 @@ def explorer(server: Source) -> ASGIApp:
             Mount("/", Page(directory=PAGE, html=True)),
         ],
     )
+
+
+def _of_an_account(route: Route) -> Route:
+    """A path of Cloudflare's as its clients ask for it; any account will do."""
+    return Route(f"{ACCOUNT}{route.path}", route.endpoint, methods=list(route.methods or ()))
 
 
 def objects(server: Source) -> ASGIApp:

@@ -1,15 +1,18 @@
-"""D1 over REST (developers.cloudflare.com/api/resources/d1): the databases, and SQL whose rows come as arrays."""
+"""D1 over REST (developers.cloudflare.com/api/resources/d1): the databases, and SQL whose rows come as objects or as
+arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import apsw
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from pyflare.dashboard.answers import Refused, cell, fields_of, listing, success
+from pyflare.dashboard.answers import Refused, cell, fields_of, paged, success
 from pyflare.dashboard.source import Source
 from pyflare.engines.d1.binding import bound
 from pyflare.engines.d1.store import Query, Result
@@ -19,13 +22,14 @@ from pyflare.interop.json import from_plain
 if TYPE_CHECKING:
     from pyflare.engines.d1.engine import D1
 
-NO_DATABASE = 7404  # Cloudflare's code
+NO_DATABASE, NO_QUERY = 7404, 7500  # Cloudflare's codes
 
 
 def routes(server: Source) -> list[Route]:
     api = Api(server.engines.get("d1"))
     return [
         Route("/d1/database", api.databases, methods=["GET"]),
+        Route("/d1/database/{database_id}/query", api.query, methods=["POST"]),
         Route("/d1/database/{database_id}/raw", api.raw, methods=["POST"]),
     ]
 
@@ -41,27 +45,47 @@ class Api:
         found = [
             {"name": name, "uuid": id, "version": "production"} for id, name in known.items() if wanted in name.lower()
         ]
-        return listing(found)
+        return paged(request, found)
+
+    async def query(self, request: Request) -> Response:
+        """Run {sql, params}, or all or nothing of {batch: [{sql, params}]}; a row is an object."""
+        return await self._run(request, _objects)
 
     async def raw(self, request: Request) -> Response:
-        """Run {sql, params}, or all or nothing of {batch: [{sql, params}]}."""
+        """The same; a row is an array."""
+        return await self._run(request, _arrays)
+
+    async def _run(self, request: Request, shape: Callable[[Result], Any]) -> Response:
         id = request.path_params["database_id"]
         if self._room is None or id not in self._room.databases:
             raise Refused(404, f"The database {id} could not be found", NO_DATABASE)
         queries = _queries(await fields_of(request))
         try:
-            return success([_result(result) for result in await self._room.query(id, queries)])
+            return success([_answer(result, shape(result)) for result in await self._room.query(id, queries)])
         except JsException as raised:
-            raise Refused(500, raised.message) from None
+            raise Refused(400, raised.message, NO_QUERY) from None
 
 
 def _queries(fields: Mapping[str, Any]) -> list[Query]:
     batch = fields.get("batch")
     if batch is None:
-        return [_query(fields, "")]
+        return _parts(_query(fields, ""))
     if not isinstance(batch, list) or not all(isinstance(one, dict) for one in batch):
         raise Refused(400, "batch: Invalid input: expected array of objects")
-    return [_query(one, f"batch.{at}.") for at, one in enumerate(batch)]
+    return [part for at, one in enumerate(batch) for part in _parts(_query(one, f"batch.{at}."))]
+
+
+def _parts(query: Query) -> list[Query]:
+    """Each statement of a text has a result of its own; with parameters, which are the last one's, the text stays
+    whole."""
+    if query.params:
+        return [query]
+    parts, begin = [], 0
+    for semicolon in re.finditer(";", query.sql):
+        if apsw.complete(part := query.sql[begin : semicolon.end()]):
+            parts.append(part)
+            begin = semicolon.end()
+    return [Query(part) for part in (*parts, query.sql[begin:]) if part.strip("; \t\r\n")] or [query]
 
 
 def _query(fields: Mapping[str, Any], path: str) -> Query:
@@ -76,10 +100,18 @@ def _query(fields: Mapping[str, Any], path: str) -> Query:
         raise Refused(400, f"{path}params: {raised.message}") from None
 
 
-def _result(result: Result) -> dict[str, Any]:
+def _objects(result: Result) -> list[dict[str, Any]]:
+    return [dict(zip(result.columns, map(cell, row), strict=True)) for row in result.rows]
+
+
+def _arrays(result: Result) -> dict[str, Any]:
+    return {"columns": list(result.columns), "rows": [list(map(cell, row)) for row in result.rows]}
+
+
+def _answer(result: Result, results: Any) -> dict[str, Any]:
     meta = result.meta
     return {
-        "results": {"columns": list(result.columns), "rows": [list(map(cell, row)) for row in result.rows]},
+        "results": results,
         "success": True,
         "meta": {
             "served_by": "miniflare.db",

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from pyflare.dashboard.answers import Refused, body_of, choice, fields_of, listing, number, strings, success
+from pyflare.dashboard.answers import Refused, body_of, choice, fields_of, number, paged, strings, success
 from pyflare.dashboard.source import Source
 from pyflare.engines.kv.namespace import described
 
@@ -48,7 +48,7 @@ class Api:
         order, direction = choice(request, "order", "id", "title"), choice(request, "direction", "asc", "desc")
         titles = {} if self._room is None else self._room.titles
         found = [{"id": id, "title": title} for id, title in titles.items()]
-        return listing(sorted(found, key=lambda one: one[order], reverse=direction == "desc"))
+        return paged(request, sorted(found, key=lambda one: one[order], reverse=direction == "desc"))
 
     async def keys(self, request: Request) -> Response:
         """List the keys of a namespace."""

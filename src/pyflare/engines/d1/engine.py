@@ -47,8 +47,8 @@ class D1(Engine):
         return found
 
     async def query(self, database: str, queries: Sequence[Query]) -> list[Result]:
-        """For operators: all or nothing, waiting for other processes. Raises JsException (`D1_ERROR: …`)."""
-        results: list[Result] = await Session(self.store(database)).send(queries, list, "D1_ERROR: ")
+        """For operators: all or nothing, waiting for other processes. Raises JsException with what SQLite says."""
+        results: list[Result] = await Session(self.store(database)).send(queries, list, "")
         return results
 
     async def execute(self, database: str, sql: str) -> Outcome:
