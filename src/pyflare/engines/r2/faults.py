@@ -38,7 +38,7 @@ def invalid_name() -> R2Fault:
 
 
 def invalid_max_keys() -> R2Fault:
-    return R2Fault(400, 10022, "InvalidArgument", "MaxKeys params must be positive integer <= 1000.")
+    return R2Fault(400, 10022, "InvalidMaxKeys", "MaxKeys params must be positive integer <= 1000.")
 
 
 def no_such_upload() -> R2Fault:

@@ -7,30 +7,34 @@ must be signed with them; without, any credentials will do. What R2's own endpoi
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from pyflare.engines.r2 import s3_headers as headers
+from pyflare.engines.r2 import s3_operations as operations
 from pyflare.engines.r2 import s3_xml as xml
-from pyflare.engines.r2.bucket import Bucket, PutOptions
-from pyflare.engines.r2.conditional import Conditional, from_headers
+from pyflare.engines.r2.bucket import Bucket, Got, PutOptions
+from pyflare.engines.r2.conditional import Conditional
 from pyflare.engines.r2.config import MAX_DELETED_KEYS, MAX_LIST_OBJECTS
-from pyflare.engines.r2.faults import R2Fault, no_such_key, precondition_failed
+from pyflare.engines.r2.faults import R2Fault, invalid_max_keys, no_such_key, precondition_failed
 from pyflare.engines.r2.http import Asgi, Call, ClientGone, Reply, app_of
 from pyflare.engines.r2.objects import iso_date
 from pyflare.engines.r2.options import metadata_of_headers
-from pyflare.engines.r2.payload import content, length_of
+from pyflare.engines.r2.payload import CHECKSUMS, content, length_of
 from pyflare.engines.r2.ranges import Range
+from pyflare.engines.r2.s3_headers import not_implemented
 from pyflare.engines.r2.s3_multipart import Multipart
-from pyflare.engines.r2.serving import serve
+from pyflare.engines.r2.serving import conditions, serve
 from pyflare.engines.r2.sigv4 import verify
+from pyflare.engines.r2.traits import http_metadata
+from pyflare.storage.pieces import Pieces
 
 if TYPE_CHECKING:
     from pyflare.engines.r2.engine import R2
 
 CORS = (("access-control-allow-origin", "*"), ("access-control-expose-headers", "*"))
 META = "x-amz-meta-"
-# Sub-resources of a bucket that R2's endpoint does not have.
-UNKNOWN_OF_BUCKET = ("acl", "cors", "lifecycle", "policy", "tagging", "website", "logging", "notification")
 
 
 def s3_app(room: R2) -> Asgi:
@@ -59,6 +63,8 @@ class Endpoint:
         if not name:
             return self._buckets(call)
         if name not in self._room.bucket_names:
+            if call.method == "PUT" and not key and not operations.parameters(call):
+                raise not_implemented("CreateBucket")
             return xml.error(404, "NoSuchBucket", "The specified bucket does not exist.")
         credentials = self._room.credentials(name)
         if credentials is not None:
@@ -69,7 +75,8 @@ class Endpoint:
     def _buckets(self, call: Call) -> Reply:
         """ListBuckets: those that the signature opens."""
         if call.method != "GET":
-            raise _not_implemented(call)
+            raise not_implemented(call.method)
+        headers.refuse(call, ())
         names = [name for name in self._room.bucket_names if self._opens(call, name)]
         shown = "".join(xml.element("Bucket", [("Name", name)]) for name in names)
         return xml.reply("ListAllMyBucketsResult", f"<Buckets>{shown}</Buckets>")
@@ -92,18 +99,22 @@ class Endpoint:
     # --- buckets ------------------------------------------------------------------------------------------------------
 
     async def _bucket(self, call: Call, bucket: Bucket, name: str) -> Reply:
-        if call.method in ("HEAD", "PUT") and not call.query:
+        headers.refuse(call, headers.DELETE if call.method == "POST" else headers.OWNER)
+        if call.method in ("HEAD", "PUT") and not operations.parameters(call):
             return Reply(200)
         if call.method == "POST" and call.has("delete"):
             return await self._delete_many(call, bucket)
-        if call.method != "GET" or any(call.has(part) for part in UNKNOWN_OF_BUCKET):
-            raise _not_implemented(call)
-        if call.has("location"):
-            return xml.reply("LocationConstraint", "auto")
-        if call.has("versioning"):
-            return xml.reply("VersioningConfiguration", "")
+        if call.method == "POST":
+            raise not_implemented("Presigned post requests are not yet implemented")
+        found = operations.configuration(call) if call.method == "GET" else None
+        if found is not None:
+            return found
+        operations.refuse_of_bucket(call)
+        if call.method != "GET":
+            raise not_implemented("DeleteBucket" if call.method == "DELETE" else call.method)
         if call.has("uploads"):
             return Multipart(bucket, name).uploads(call)
+        operations.check_listing(call)
         return _listing(call, bucket, name)
 
     async def _delete_many(self, call: Call, bucket: Bucket) -> Reply:
@@ -112,8 +123,6 @@ class Endpoint:
         if not keys or len(keys) > MAX_DELETED_KEYS:
             raise xml.malformed()
         bucket.delete(keys)
-        if (root.findtext("Quiet") or "").lower() == "true":
-            return xml.reply("DeleteResult", "")
         return xml.reply("DeleteResult", "".join(xml.element("Deleted", [("Key", key)]) for key in keys))
 
     # --- objects ------------------------------------------------------------------------------------------------------
@@ -121,52 +130,59 @@ class Endpoint:
     async def _object(self, call: Call, bucket: Bucket, name: str, key: str) -> Reply:
         if call.has("uploadId") or call.has("uploads"):
             return await self._multipart(call, bucket, name, key)
-        if call.query and any(call.has(part) for part in ("acl", "tagging", "retention", "legal-hold", "torrent")):
-            raise _not_implemented(call)
+        operations.refuse_of_object(call)
         if call.method in ("GET", "HEAD"):
-            return serve(bucket, key, call)
+            headers.refuse(call, headers.OWNER)
+            return serve(bucket, key, call, headers.key_md5(call))
         if call.method == "DELETE":
+            headers.refuse(call, headers.DELETE)
             bucket.delete([key])
             return Reply(204)
         if call.method != "PUT":
-            raise _not_implemented(call)
+            raise not_implemented(call.method)
         if call.header("x-amz-copy-source") is not None:
             return await self._copy(call, bucket, key)
-        options = PutOptions(_http_metadata(call), _custom_metadata(call), _write_condition(call))
+        headers.refuse_write(call)
+        options = _put_options(call, _write_condition(call))
         row = await bucket.put_stream(key, content(call), length_of(call), options)
-        return Reply(200, [("etag", f'"{row.etag}"'), ("x-amz-version-id", row.version)])
+        sent = [(name, value) for name in CHECKSUMS if name != "content-md5" and (value := call.header(name))]
+        found = [("etag", f'"{row.etag}"'), ("x-amz-version-id", row.version), *sent]
+        return Reply(200, [*found, *headers.key_headers(options.key_md5)])
 
     async def _multipart(self, call: Call, bucket: Bucket, name: str, key: str) -> Reply:
         multipart = Multipart(bucket, name)
         if call.method == "POST" and call.has("uploads"):
-            return multipart.create(key, PutOptions(_http_metadata(call), _custom_metadata(call)))
+            headers.refuse_write(call)
+            return multipart.create(key, _put_options(call))
         upload_id = call.parameter("uploadId") or ""
         if call.method == "POST":
+            headers.refuse(call, headers.OWNER)
             return await multipart.complete(call, key, upload_id)
         if call.method == "DELETE":
+            headers.refuse(call, ())
             bucket.abort(key, upload_id)
             return Reply(204)
         if call.method == "GET":
+            headers.refuse(call, headers.OWNER)
             return multipart.parts(key, upload_id)
         if call.method != "PUT":
-            raise _not_implemented(call)
-        number = _part_number(call)
+            raise not_implemented(call.method)
+        number, key_md5 = _part_number(call), headers.key_md5(call)
         if call.header("x-amz-copy-source") is None:
-            return await multipart.put(call, key, upload_id, number)
-        source, source_key = self._source(call)
-        got = source.get(source_key, _copy_condition(call), _copy_range(call))
-        if got is None:
-            raise no_such_key()
-        if got.body is None:
-            raise precondition_failed()
-        part = await bucket.put_part_stream(key, upload_id, number, got.body, got.length)
+            headers.refuse(call, headers.PART)
+            return await multipart.put(call, key, upload_id, number, key_md5)
+        headers.refuse(call, headers.PART_COPY)
+        got, body = self._source(call, wanted=_copy_range(call))
+        part = await bucket.put_part_stream(key, upload_id, number, body, got.length, key_md5)
         return xml.reply(
             "CopyPartResult",
             xml.fields((("LastModified", iso_date(int(self._room.now() * 1000))), ("ETag", f'"{part.md5}"'))),
         )
 
-    def _source(self, call: Call) -> tuple[Bucket, str]:
-        """Bucket and key of `x-amz-copy-source`."""
+    def _source(
+        self, call: Call, condition: Conditional | None = None, wanted: Range | None = None
+    ) -> tuple[Got, Pieces]:
+        """What `x-amz-copy-source` names, and its body."""
         text = unquote((call.header("x-amz-copy-source") or "").partition("?")[0]).lstrip("/")
         name, _, key = text.partition("/")
         if name not in self._room.bucket_names:
@@ -174,30 +190,28 @@ class Endpoint:
         credentials = self._room.credentials(name)
         if credentials is not None:
             verify(call, credentials, self._room.now())
-        return self._room.bucket(name), key
-
-    async def _copy(self, call: Call, bucket: Bucket, key: str) -> Reply:
-        source, source_key = self._source(call)
-        got = source.get(source_key, _copy_condition(call))
+        key_md5 = headers.key_md5(call, headers.SOURCE)
+        got = self._room.bucket(name).get(key, condition, wanted, given_md5=key_md5)
         if got is None:
             raise no_such_key()
         if got.body is None:
             raise precondition_failed()
-        replace = (call.header("x-amz-metadata-directive") or "COPY").upper() == "REPLACE"
-        options = PutOptions(
-            _http_metadata(call) if replace else json.loads(got.row.http_metadata),
-            _custom_metadata(call) if replace else json.loads(got.row.custom_metadata),
-            _write_condition(call),
-        )
-        row = await bucket.put_stream(key, got.body, got.length, options)
+        return got, got.body
+
+    async def _copy(self, call: Call, bucket: Bucket, key: str) -> Reply:
+        headers.refuse_write(call, headers.COPY)
+        directive = call.header("x-amz-metadata-directive") or "COPY"
+        if directive not in ("COPY", "REPLACE"):
+            raise headers.invalid_argument(f"metadata directive {directive}.")
+        options = _put_options(call, _write_condition(call))
+        got, body = self._source(call, _copy_condition(call))
+        if directive == "COPY":
+            custom = json.loads(got.row.custom_metadata)
+            options = replace(options, http_metadata=http_metadata(got.row.http_metadata), custom_metadata=custom)
+        row = await bucket.put_stream(key, body, got.length, options)
         return xml.reply(
             "CopyObjectResult", xml.fields((("LastModified", iso_date(row.uploaded)), ("ETag", f'"{row.etag}"')))
         )
-
-
-def _not_implemented(call: Call) -> R2Fault:
-    what = call.query[0][0] if call.query else call.method
-    return R2Fault(501, 10041, "NotImplemented", f"{what} not implemented")
 
 
 def _listing(call: Call, bucket: Bucket, name: str) -> Reply:
@@ -205,7 +219,7 @@ def _listing(call: Call, bucket: Bucket, name: str) -> Reply:
     second = call.parameter("list-type") == "2"
     limit_text = call.parameter("max-keys") or str(MAX_LIST_OBJECTS)
     if not limit_text.isdecimal():
-        raise R2Fault(400, 10022, "InvalidArgument", "MaxKeys params must be positive integer <= 1000.")
+        raise invalid_max_keys()
     limit = min(int(limit_text), MAX_LIST_OBJECTS)
     prefix, delimiter = call.parameter("prefix") or "", call.parameter("delimiter") or ""
     after = call.parameter("start-after" if second else "marker")
@@ -218,7 +232,7 @@ def _listing(call: Call, bucket: Bucket, name: str) -> Reply:
         ("Name", name),
         ("Prefix", encode(prefix)),
         ("Delimiter", encode(delimiter) if delimiter else None),
-        ("MaxKeys", limit),
+        ("MaxKeys", int(limit_text)),
         ("EncodingType", call.parameter("encoding-type")),
         ("IsTruncated", following is not None),
     ]
@@ -231,6 +245,16 @@ def _listing(call: Call, bucket: Bucket, name: str) -> Reply:
     groups = (xml.element("CommonPrefixes", [("Prefix", encode(group))]) for group in prefixes)
     rows = (xml.contents(row, encode) for row in objects)
     return xml.reply("ListBucketResult", xml.fields(head) + "".join(rows) + "".join(groups))
+
+
+def _put_options(call: Call, condition: Conditional | None = None) -> PutOptions:
+    return PutOptions(
+        _http_metadata(call),
+        _custom_metadata(call),
+        condition,
+        storage_class=headers.storage_class(call),
+        key_md5=headers.key_md5(call),
+    )
 
 
 def _http_metadata(call: Call) -> dict[str, str | int]:
@@ -251,11 +275,11 @@ def _custom_metadata(call: Call) -> dict[str, str]:
 def _write_condition(call: Call) -> Conditional | None:
     if call.header("if-match") is None and call.header("if-none-match") is None:
         return None
-    return from_headers(lambda name: call.header(name) if name in ("if-match", "if-none-match") else None)
+    return conditions(lambda name: call.header(name) if name in ("if-match", "if-none-match") else None)
 
 
 def _copy_condition(call: Call) -> Conditional:
-    return from_headers(lambda name: call.header(f"x-amz-copy-source-{name}"))
+    return conditions(lambda name: call.header(f"x-amz-copy-source-{name}"))
 
 
 def _copy_range(call: Call) -> Range | None:
@@ -264,12 +288,14 @@ def _copy_range(call: Call) -> Range | None:
         return None
     first, _, last = text.removeprefix("bytes=").partition("-")
     if not first.isdecimal() or not last.isdecimal():
-        raise R2Fault(400, 10029, "InvalidArgument", "The x-amz-copy-source-range must be bytes=first-last.")
+        raise headers.invalid_argument(f"Invalid x-amz-copy-source-range: {text}")
+    if int(last) < int(first):
+        raise headers.invalid_argument("x-amz-copy-source-range must be positive.")
     return Range(int(first), int(last) - int(first) + 1)
 
 
 def _part_number(call: Call) -> int:
     text = call.parameter("partNumber") or ""
     if not text.isdecimal() or not 1 <= int(text) <= 10_000:
-        raise R2Fault(400, 10029, "InvalidArgument", "Part number must be an integer between 1 and 10000, inclusive")
+        raise headers.invalid_argument("Part number must be an integer between 1 and 10000, inclusive.")
     return int(text)

@@ -7,6 +7,7 @@ from pyflare.engines.r2.bucket import Bucket, PutOptions
 from pyflare.engines.r2.faults import invalid_part
 from pyflare.engines.r2.http import Call, Reply
 from pyflare.engines.r2.payload import content, length_of
+from pyflare.engines.r2.s3_headers import key_headers
 
 
 class Multipart:
@@ -19,9 +20,10 @@ class Multipart:
         found = (("Bucket", self._name), ("Key", key), ("UploadId", upload_id))
         return xml.reply("InitiateMultipartUploadResult", xml.fields(found))
 
-    async def put(self, call: Call, key: str, upload_id: str, number: int) -> Reply:
-        part = await self._bucket.put_part_stream(key, upload_id, number, content(call), length_of(call))
-        return Reply(200, [("etag", f'"{part.md5}"')])
+    async def put(self, call: Call, key: str, upload_id: str, number: int, key_md5: str | None) -> Reply:
+        length = length_of(call)
+        part = await self._bucket.put_part_stream(key, upload_id, number, content(call), length, key_md5)
+        return Reply(200, [("etag", f'"{part.md5}"'), *key_headers(key_md5)])
 
     async def complete(self, call: Call, key: str, upload_id: str) -> Reply:
         root = xml.parse(b"".join([piece async for piece in content(call)]))

@@ -10,7 +10,9 @@ from xml.sax.saxutils import escape
 from pyflare.engines.r2.faults import R2Fault
 from pyflare.engines.r2.http import Reply
 from pyflare.engines.r2.objects import iso_date
+from pyflare.engines.r2.s3_headers import S3_STORAGE_CLASSES
 from pyflare.engines.r2.store import ObjectRow
+from pyflare.engines.r2.traits import storage_class
 
 NAMESPACE = 'xmlns="http://s3.amazonaws.com/doc/2006-03-01/"'
 DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>'
@@ -52,7 +54,7 @@ def contents(row: ObjectRow, encode: Callable[[str], str]) -> str:
             ("Size", row.size),
             ("LastModified", iso_date(row.uploaded)),
             ("ETag", f'"{row.etag}"'),
-            ("StorageClass", "STANDARD"),
+            ("StorageClass", S3_STORAGE_CLASSES[storage_class(row.http_metadata)]),
         ),
     )
 

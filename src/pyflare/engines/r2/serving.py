@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from urllib.parse import quote
 
 from pyflare.engines.r2.bucket import Bucket
 from pyflare.engines.r2.conditional import Conditional, from_headers
-from pyflare.engines.r2.faults import R2Fault, invalid_range, no_such_key, precondition_failed
+from pyflare.engines.r2.faults import invalid_range, no_such_key, precondition_failed
 from pyflare.engines.r2.http import Call, Reply
 from pyflare.engines.r2.objects import http_date, http_headers
 from pyflare.engines.r2.ranges import Range
+from pyflare.engines.r2.s3_headers import S3_STORAGE_CLASSES, invalid_argument, key_headers
 from pyflare.engines.r2.store import ObjectRow
+from pyflare.engines.r2.traits import key_md5, storage_class
 
-ONE_RANGE = re.compile(r"bytes=\s*(\d*)\s*-\s*(\d*)\s*")
+ONE_RANGE = re.compile(r"bytes=([0-9]*)-([0-9]*)")
 OVERRIDES = (
     "content-type",
     "content-language",
@@ -26,10 +28,10 @@ OVERRIDES = (
 )
 
 
-def serve(bucket: Bucket, key: str, call: Call) -> Reply:
-    """Raises R2Fault: no_such_key, precondition_failed, invalid_range."""
-    condition = _condition(call)
-    got = bucket.get(key, condition, None)
+def serve(bucket: Bucket, key: str, call: Call, given_md5: str | None = None) -> Reply:
+    """Raises R2Fault. `given_md5`: of the key that decrypts the object."""
+    condition = conditions(call.header)
+    got = bucket.get(key, condition, given_md5=given_md5)
     if got is None:
         raise no_such_key()
     row = got.row
@@ -45,7 +47,7 @@ def serve(bucket: Bucket, key: str, call: Call) -> Reply:
         headers.append(("content-range", f"bytes {start}-{start + length - 1}/{row.size}"))
     if call.method == "HEAD":
         return Reply(200 if wanted is None else 206, headers, b"", length)
-    part = bucket.get(key, None, Range(start, length)) if length else None
+    part = bucket.get(key, None, Range(start, length), given_md5=given_md5) if length else None
     if length and (part is None or part.body is None or part.row.version != row.version):
         raise no_such_key()
     body = part.body if part is not None and part.body is not None else b""
@@ -56,6 +58,10 @@ def object_headers(row: ObjectRow, overrides: Mapping[str, str]) -> list[tuple[s
     headers = {"content-type": "application/octet-stream", **dict(http_headers(json.loads(row.http_metadata)))}
     headers.update(overrides)
     headers |= {"etag": f'"{row.etag}"', "last-modified": http_date(row.uploaded), "accept-ranges": "bytes"}
+    kept = S3_STORAGE_CLASSES[storage_class(row.http_metadata)]
+    if kept != "STANDARD":
+        headers["x-amz-storage-class"] = kept
+    headers |= dict(key_headers(key_md5(row.http_metadata)))
     custom: dict[str, str] = json.loads(row.custom_metadata)
     for name, value in custom.items():
         text = value if value.isascii() and value.isprintable() else quote(value)
@@ -63,11 +69,12 @@ def object_headers(row: ObjectRow, overrides: Mapping[str, str]) -> list[tuple[s
     return list(headers.items())
 
 
-def _condition(call: Call) -> Conditional:
+def conditions(header: Callable[[str], str | None]) -> Conditional:
+    """Those of a request's headers; R2Fault for an etag that is none."""
     try:
-        return from_headers(call.header)
+        return from_headers(header)
     except ValueError as wrong:
-        raise R2Fault(400, 10029, "InvalidArgument", str(wrong)) from None
+        raise invalid_argument(str(wrong)) from None
 
 
 def _not_modified(call: Call, condition: Conditional, row: ObjectRow) -> bool:
@@ -82,12 +89,13 @@ def _range(call: Call, row: ObjectRow) -> tuple[int, int] | None:
         return None
     found = ONE_RANGE.fullmatch(header.strip())
     if found is None or not (found[1] or found[2]):
-        return None
+        # The stray quote is R2's.
+        raise invalid_argument("range must be in format 'bytes=start-end', 'bytes=start-' or 'bytes=-suffix'.'")
     first, last = found[1], found[2]
     if not first:
         return Range(suffix=int(last)).resolve(row.size)
     if last and int(last) < int(first):
-        return None
+        raise invalid_argument("range must be positive.")
     if int(first) >= row.size:
         raise invalid_range()
     return Range(int(first), int(last) - int(first) + 1 if last else None).resolve(row.size)
