@@ -11,13 +11,15 @@ from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.model import WorkerConfig
 from pyflare.engines.analytics.binding import AnalyticsEngine
 from pyflare.engines.analytics.config import MAX_POINTS, RETENTION_SECONDS, AnalyticsConfig, parse
-from pyflare.engines.analytics.store import AnalyticsStore
+from pyflare.engines.analytics.store import AnalyticsStore, Point
 from pyflare.engines.base import BindingRow, Engine, EngineContext, Panel, Table
+from pyflare.errors import EngineError
 from pyflare.interop import scope
 from pyflare.interop.arguments import to_string
 from pyflare.interop.errors import error
 
 SHOWN_POINTS = 100
+ALL = -1  # SQLite's word for no limit
 COLUMNS = ("timestamp", "index1", "blobs", "doubles")
 
 
@@ -72,6 +74,14 @@ class Analytics(Engine):
     def panel(self) -> Panel:
         names = dict.fromkeys(dataset.name for config in self._configs.values() for dataset in config.datasets)
         return Panel("Analytics", [Table(name, COLUMNS, self._rows(name)) for name in names])
+
+    def points(self, name: str) -> list[Point]:
+        """Of a dataset, by its name or that of a binding; the oldest first."""
+        bound = [dataset for config in self._configs.values() for dataset in config.datasets]
+        names = {dataset.name: dataset.name for dataset in bound} | {one.binding: one.name for one in bound}
+        if name not in names:
+            raise EngineError(f"There is no dataset {name!r}; there are: {', '.join(names) or 'none'}")
+        return self.store.latest(names[name], ALL)[::-1]
 
     def _rows(self, dataset: str) -> Sequence[Sequence[Any]]:
         points = self.store.latest(dataset, SHOWN_POINTS)

@@ -28,6 +28,9 @@ DELETE_OLDER = "DELETE FROM points WHERE timestamp < ?"
 LATEST = "SELECT timestamp, index1, blobs, doubles FROM points WHERE dataset = ? ORDER BY id DESC LIMIT ?"
 
 
+Point = tuple[float, str, list[str | None], list[float]]  # time, index, blobs, doubles
+
+
 class AnalyticsStore:
     def __init__(self, path: Path | str, durability: str = "normal") -> None:
         self.database = Database(path, migrations=MIGRATIONS, durability=durability)
@@ -35,8 +38,8 @@ class AnalyticsStore:
     def add(self, dataset: str, now: float, index: str, blobs: Sequence[str | None], doubles: Sequence[float]) -> None:
         self.database.execute(INSERT, (dataset, now, index, json.dumps(blobs), json.dumps(doubles)))
 
-    def latest(self, dataset: str, limit: int) -> list[tuple[float, str, list[str | None], list[float]]]:
-        """(time, index, blobs, doubles), the newest first."""
+    def latest(self, dataset: str, limit: int) -> list[Point]:
+        """The newest first."""
         rows = self.database.execute(LATEST, (dataset, limit))
         return [(when, index, json.loads(blobs), json.loads(doubles)) for when, index, blobs, doubles in rows]
 

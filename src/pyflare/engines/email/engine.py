@@ -21,6 +21,7 @@ from pyflare.interop.errors import error
 from pyflare.worker.event import Handler
 
 SHOWN_MESSAGES = 100
+ALL = -1  # SQLite's word for no limit
 
 
 class BadMessage(ValueError):
@@ -68,6 +69,11 @@ class Email(Engine):
     def _keep(self, kind: str, sender: str, recipients: Sequence[str], subject: str, raw: bytes) -> Path:
         message = Kept(self._ctx.new_id(), kind, sender, recipients, subject, self._ctx.clock.now())
         return self.store.add(message, raw)
+
+    def sent(self) -> list[tuple[Kept, bytes]]:
+        """What workers sent, the oldest first."""
+        kept = [message for message in self.store.latest(ALL) if message.kind == "sent"]
+        return [(message, self.store.raw(message.id) or b"") for message in reversed(kept)]
 
     # --- what comes in ------------------------------------------------------------------------------------------------
 

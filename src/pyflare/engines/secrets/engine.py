@@ -12,6 +12,7 @@ from pyflare.engines.secrets.binding import SecretsStoreSecret
 from pyflare.engines.secrets.config import Secret, parse
 from pyflare.engines.secrets.panel import panel
 from pyflare.engines.secrets.store import SecretStore
+from pyflare.errors import EngineError
 from pyflare.storage.keyvalue import KeyValueStore
 
 UNIQUE_KEY = "miniflare-secrets-store-KVNamespaceObject"
@@ -41,6 +42,15 @@ class SecretsStore(Engine):
     def store_ids(self) -> Sequence[str]:
         """The stores that bindings name, and others that were asked for."""
         return list(dict.fromkeys([*(secret.store for secret in self._bound()), *self._stores]))
+
+    def assign(self, binding: str, value: str) -> None:
+        """Create the secret that a binding of some worker names."""
+        found = [secret for secret in self._bound() if secret.binding == binding]
+        if not found:
+            there = ", ".join(secret.binding for secret in self._bound()) or "none"
+            raise EngineError(f"No secret of the secrets store is bound to {binding!r}; there are: {there}")
+        for secret in found:
+            self.store(secret.store).create(secret.name, value)
 
     def bound_names(self, store_id: str) -> set[str]:
         return {secret.name for secret in self._bound() if secret.store == store_id}

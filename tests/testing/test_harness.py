@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pyflare import testing
-from pyflare.testing import Hangs, Harness
+from pyflare.testing import Hangs, Harness, harness
 
 WORKER = """
 import asyncio
@@ -110,7 +110,7 @@ def test_a_socket_that_is_not_accepted_says_what_was_answered(project: Path) -> 
 
 
 def test_what_never_ends_is_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(testing, "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(harness, "PATIENCE_SECONDS", 0.05)
 
     async def story(worker: Harness) -> None:
         await worker.fetch("/hangs")

@@ -1,14 +1,4 @@
-"""A worker in a test: a server in this process, on a clock that the test moves and in a folder of its own.
-
-    async with Harness("fixtures/counter") as worker:
-        answer = await worker.fetch("/increment", method="POST")
-        await worker.advance(60)                     # what falls due within the minute happens, in order
-        socket = await worker.websocket("/room")
-
-`advance` delivers messages, fires alarms, wakes workflows, and ends what expires. Cron triggers fire with `cron=True`
-only, as with `pyflare dev --cron`; `scheduled` runs one by hand. No port is opened. With pytest see
-`pyflare.pytest_plugin`.
-"""
+"""The harness: a server on a clock that the test moves."""
 
 from __future__ import annotations
 
@@ -17,26 +7,32 @@ import contextlib
 import io
 import json as _json
 import tempfile
+import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from dataclasses import field as _field
+from dataclasses import replace
+from email.parser import BytesHeaderParser
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyflare.clock import FakeClock
 from pyflare.config.load import load_workers
 from pyflare.config.options import DevOptions
 from pyflare.engines.d1.migrations import DatabaseFile, Migrations
+from pyflare.errors import ConfigError
+from pyflare.front.app import CONTROL
 from pyflare.front.cf import placeholder
+from pyflare.front.collected import Collected
 from pyflare.interop.web.body import Body
-from pyflare.interop.web.channel import Channel
 from pyflare.interop.web.headers import Headers
 from pyflare.interop.web.request import Request
 from pyflare.interop.web.response import Response
 from pyflare.log import Log
 from pyflare.server import Server
+from pyflare.testing.views import Answer, Mail, Point, QueueView, Socket
 
-__all__ = ("Answer", "DevOptions", "FakeClock", "Hangs", "Harness", "QueueView", "Socket")
+if TYPE_CHECKING:
+    from pyflare.engines.email.incoming import Delivery
+    from pyflare.front.control import Control
 
 ORIGIN = "http://localhost:8787"
 PATIENCE_SECONDS = 10.0  # real time that `settle` waits for what is in flight
@@ -53,134 +49,13 @@ class Hangs(AssertionError):
         super().__init__(f"Still in flight after {PATIENCE_SECONDS:g} s: {', '.join(busy)}")
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What a request was answered with."""
-
-    status: int
-    reason: str
-    headers: Sequence[tuple[str, str]]  # names in lower case; several of one name stay apart
-    content: bytes
-
-    @property
-    def text(self) -> str:
-        return self.content.decode()
-
-    def json(self) -> Any:
-        return _json.loads(self.content)
-
-    def header(self, name: str) -> str | None:
-        """The first header of that name."""
-        return next((value for key, value in self.headers if key == name.lower()), None)
-
-
-@dataclass
-class Socket:
-    """The client's end of a WebSocket."""
-
-    channel: Channel
-    protocol: str | None = None
-    _frames: asyncio.Queue[str | bytes] = _field(default_factory=asyncio.Queue)
-    _closed: asyncio.Event = _field(default_factory=asyncio.Event)
-    _end: tuple[int, str] = (1006, "")
-
-    def send(self, data: str | bytes) -> None:
-        self.channel.send(data)
-
-    async def receive(self, seconds: float = 5.0) -> str | bytes:
-        """The next frame; TimeoutError when none comes within that real time."""
-        return await asyncio.wait_for(self._frames.get(), seconds)
-
-    @property
-    def waiting(self) -> int:
-        """Frames that have come and were not received yet."""
-        return self._frames.qsize()
-
-    def close(self, code: int = 1000, reason: str = "") -> None:
-        self.channel.close(code, reason)
-
-    def drop(self) -> None:
-        """Vanish without a word."""
-        self.channel.drop()
-
-    async def closed(self, seconds: float = 5.0) -> tuple[int, str]:
-        """Code and reason with which the server closed."""
-        await asyncio.wait_for(self._closed.wait(), seconds)
-        return self._end
-
-    # --- the channel's receiver -------------------------------------------------------------------------------------
-
-    def on_message(self, data: str | bytes) -> None:
-        self._frames.put_nowait(data)
-
-    def on_close(self, code: int, reason: str, was_clean: bool) -> None:
-        self._end = (code, reason)
-        self._closed.set()
-        if was_clean:
-            self.channel.close(code, reason)
-
-    def on_error(self, error: BaseException) -> None:
-        self._closed.set()
-
-
-@dataclass(frozen=True)
-class QueueView:
-    """A queue as a test sees it."""
-
-    name: str
-    _engine: Any
-
-    @property
-    def backlog(self) -> int:
-        """Messages that wait, delayed ones too."""
-        return int(self._engine.tally(self.name).waiting)
-
-    @property
-    def in_flight(self) -> int:
-        return int(self._engine.tally(self.name).leased)
-
-    @property
-    def bodies(self) -> list[Any]:
-        """The bodies of waiting JSON and text messages, in order."""
-        return [_plain(message.body, message.content_type) for message in self._engine.peek(self.name, 1000)]
-
-    def send(self, body: Any, content_type: str = "json", delay_seconds: int = 0) -> None:
-        """Send a message by hand; `body` as for the REST path: a JSON value, a text, base64."""
-        text = _json.dumps(body) if content_type == "json" else body
-        self._engine.panel().actions["send"].run(self.name, text, content_type, delay_seconds)
-
-    def pause(self) -> None:
-        """No batch starts until `resume`; messages are still accepted."""
-        self._engine.pause_delivery(self.name)
-
-    def resume(self) -> None:
-        self._engine.resume_delivery(self.name)
-
-    def purge(self) -> int:
-        """Delete every message; how many."""
-        return int(self._engine.purge(self.name))
-
-    def retry_now(self, id: str | None = None) -> int:
-        """Make delayed messages due: one, or all; how many."""
-        return int(self._engine.retry_now(self.name, id))
-
-    def redrive(self, to: str | None = None) -> int:
-        """Move dead letters back to where they died, or to another queue; how many."""
-        return sum(self._engine.redrive(self.name, to).values())
-
-
-def _plain(body: bytes, content_type: str) -> Any:
-    if content_type == "json":
-        return _json.loads(body)
-    return body.decode() if content_type == "text" else body
-
-
 class Harness:
     """Workers by their configurations (a file, a folder, a lone `.py`), the primary one first.
 
     `state`: the folder to keep things in, for tests that open it twice; a temporary one by default. `vars` replace the
-    configuration's. `cron`: triggers fire when `advance` passes their time. `migrations`: see `migrate`; here they are
-    applied when it opens. `options`: anything else that `pyflare dev` takes.
+    configuration's. `secrets`: values of the secrets store by binding. `cron`: triggers fire when `advance` passes
+    their time. `migrations`: see `migrate`; here they are applied when it opens. `options`: anything else that
+    `pyflare dev` takes.
     """
 
     def __init__(
@@ -189,6 +64,7 @@ class Harness:
         state: Path | None = None,
         clock: FakeClock | None = None,
         vars: Mapping[str, str] | None = None,
+        secrets: Mapping[str, str] | None = None,
         environ: Mapping[str, str] | None = None,
         options: DevOptions | None = None,
         cron: bool = False,
@@ -198,7 +74,8 @@ class Harness:
         self._configs = [Path(config) for config in configs]
         self._state, self._vars, self._environ = state, dict(vars or {}), dict(environ or {})
         self._options = self._with_configs(options or DevOptions(), cron)
-        self._migrations = migrations
+        self._migrations, self._secrets = migrations, dict(secrets or {})
+        self._control: Control | None = None
         self._terminal = io.StringIO()
         self._cleanup = contextlib.AsyncExitStack()
         self._server: Server | None = None
@@ -229,6 +106,8 @@ class Harness:
         self._server = server
         self._cleanup.push_async_callback(server.stop)
         await server.start()
+        for binding, value in self._secrets.items():
+            self.server.room("secrets").assign(binding, value)
         if self._migrations:
             await self.migrate()
         workflows: Any = self.server.engines.get("workflows")
@@ -246,12 +125,16 @@ class Harness:
     async def migrate(self, *databases: str) -> Sequence[str]:
         """Apply what is not applied yet of the D1 migrations, as `pyflare d1 migrations apply` does: of all databases,
         or of those with these names or bindings. Gives the names of the files; EngineError with what SQLite says."""
+        room = self.server.room("d1")
+        bound = [(config.root, binding) for config in self.server.configs for binding in room.bound(config.name)]
+        known = [name for _, binding in bound for name in (binding.name, binding.database_name) if name]
+        for name in databases:
+            if name not in known:
+                raise ConfigError(f"There is no D1 database {name!r}; there are: {', '.join(known) or 'none'}")
         applied: list[str] = []
-        for config in self.server.configs:
-            for binding in self.server.room("d1").bound(config.name):
-                if not databases or not {binding.name, binding.database_name}.isdisjoint(databases):
-                    database = DatabaseFile(self.server.room("d1").store(binding.database))
-                    applied += Migrations.of(binding, config.root).apply_all(database)
+        for root, binding in bound:
+            if not databases or not {binding.name, binding.database_name}.isdisjoint(databases):
+                applied += Migrations.of(binding, root).apply_all(DatabaseFile(room.store(binding.database)))
         return applied
 
     # --- asking -----------------------------------------------------------------------------------------------------
@@ -266,14 +149,15 @@ class Harness:
         json: Any = None,
     ) -> Answer:
         """Ask the primary worker; raises what its handler raises. With `json` or `body` the method is POST unless
-        given."""
+        given. What `pyflare dev` answers by itself, below /cdn-cgi/, is answered here too."""
         pairs = [(name.lower(), value) for name, value in _pairs(headers)]
         if json is not None:
             body = _json.dumps(json)
             pairs.append(("content-type", "application/json"))
         method = method or ("GET" if body is None else "POST")
-        request = self._request(url, method, pairs, body.encode() if isinstance(body, str) else body)
-        return await asyncio.get_running_loop().create_task(self._fetch(request))
+        data = body.encode() if isinstance(body, str) else body
+        request = self._request(url, method, pairs, data)
+        return await asyncio.get_running_loop().create_task(self._fetch(request, pairs, data or b""))
 
     async def websocket(self, url: str, headers: Mapping[str, str] | None = None) -> Socket:
         """Open a WebSocket; AssertionError when the worker does not accept it."""
@@ -288,11 +172,40 @@ class Harness:
         face.channel.attach(socket)
         return socket
 
+    @property
+    def env(self) -> Any:
+        """The bindings of the primary worker, as its own code has them in `self.env`: to fill and read KV, D1 and R2,
+        to call objects, to create workflows."""
+        worker = self.server.workers[self.server.primary.name]
+        return worker.sdk.wrap_env(worker.env)
+
     async def scheduled(self, cron: str, when: float | None = None) -> None:
         """Run the cron handler, at `when` (seconds since the epoch) if given; raises what it raises."""
         _, _, raised = await self.server.scheduled(cron, None if when is None else when * 1000)
         if raised is not None:
             raise raised
+
+    async def email(self, sender: str, recipient: str, message: str | bytes) -> Delivery:
+        """Give a message to the email handler; raises what it raises. `message` is MIME; From, To and Message-ID are
+        added where it has none. The answer has `reject_reason`, `forwards` and `replies`."""
+        data = message.encode() if isinstance(message, str) else message
+        room = self.server.room("email")
+        delivery: Delivery
+        delivery, raised = await room.receive(
+            self.server.primary.name, sender, recipient, _mime(data, sender, recipient)
+        )
+        if raised is not None:
+            raise raised
+        return delivery
+
+    @property
+    def outbox(self) -> list[Mail]:
+        """What the workers have sent by their `send_email` bindings, the oldest first."""
+        return [Mail(sent.sender, sent.recipients, sent.subject, raw) for sent, raw in self.server.room("email").sent()]
+
+    def points(self, dataset: str) -> list[Point]:
+        """The data points of a dataset of Analytics Engine, named by itself or by a binding, the oldest first."""
+        return [Point(*point) for point in self.server.room("analytics").points(dataset)]
 
     def queue(self, name: str) -> QueueView:
         return QueueView(name, self.server.engines["queues"])
@@ -307,11 +220,23 @@ class Harness:
         """What the server has said so far."""
         return self._terminal.getvalue()
 
-    async def _fetch(self, request: Request) -> Answer:
+    async def _fetch(self, request: Request, pairs: list[tuple[str, str]], data: bytes) -> Answer:
+        target = request.url.removeprefix("/".join(request.url.split("/")[:3]))
+        if target.startswith(CONTROL):
+            asked = Collected(request.method, target, pairs, data)
+            if await self._answers_itself(asked):
+                return Answer(asked.status, asked.reason, asked.answer_headers, asked.content)
         response = await self.server.fetch(request)
         body: Body | None = response._body
         content = b"" if body is None else await body.gather()
         return Answer(response.status, response.statusText, response.headers.pairs(), content)
+
+    async def _answers_itself(self, asked: Collected) -> bool:
+        if self._control is None:
+            from pyflare.front.routes import control_of  # noqa: PLC0415  (imports the dashboard)
+
+            self._control = control_of(self.server, self._options, "", self.server.log, None)
+        return await self._control.answer(asked)
 
     def _request(self, url: str, method: str, pairs: list[tuple[str, str]], body: bytes | None) -> Request:
         address = url if "://" in url else ORIGIN + url
@@ -372,6 +297,13 @@ class Harness:
 
 def _pairs(headers: Mapping[str, str] | Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
     return headers.items() if isinstance(headers, Mapping) else headers
+
+
+def _mime(message: bytes, sender: str, recipient: str) -> bytes:
+    given = BytesHeaderParser().parsebytes(message)
+    wanted = {"From": sender, "To": recipient, "Message-ID": f"<{uuid.uuid4().hex}@test>"}
+    added = "".join(f"{name}: {value}\r\n" for name, value in wanted.items() if name not in given)
+    return added.encode() + message
 
 
 def _header(response: Response, name: str) -> str | None:
