@@ -27,7 +27,7 @@ ALLOWED = {
     "dashboard": {"clock", "engines", "errors", "interop", "log"},
     "server": {"clock", "config", "engines", "errors", "interop", "log", "scheduler", "storage", "worker"},
     "testing": {"clock", "config", "engines", "errors", "front", "interop", "log", "server", "storage", "worker"},
-    "pytest_plugin": {"interop", "testing"},
+    "pytest_plugin": {"errors", "front", "interop", "testing"},
     "rehearsal": {"clock", "config", "errors", "interop", "log", "server"},
     "supervisor": set(),
     "supervisor/line": set(),

@@ -62,7 +62,6 @@ async def test_people(worker):
 
 @pytest.mark.pyflare(".")
 async def test_by_hand(worker):
-    assert await worker.migrate("other") == []
     assert await worker.migrate("people") == ["0001_people.sql", "0002_ada.sql"]
     assert (await worker.fetch("/")).json() == ["Ada"]
 """
@@ -104,3 +103,27 @@ def test_a_failing_assertion_keeps_its_line(project: Path) -> None:
     said = ran(project, '@pytest.mark.pyflare(".")\nasync def test_it(worker):\n    n = 1\n    assert n == 2')
     assert "test_it.py:6: AssertionError" in said
     assert "assert 1 == 2" in said
+
+
+@pytest.mark.parametrize(
+    ("marker", "said"),
+    [
+        ('("nofolder")', "@pytest.mark.pyflare: nofolder is not in /"),
+        ('(".", migration=True)', "@pytest.mark.pyflare has no migration; it takes state, clock, vars, secrets,"),
+        (None, "the fixture `worker` needs a marker"),
+    ],
+)
+def test_a_wrong_marker_is_told_in_a_line(project: Path, marker: str | None, said: str) -> None:
+    marked = f"@pytest.mark.pyflare{marker}\n" if marker else ""
+    shown = ran(project, f"{marked}async def test_it(worker):\n    pass").splitlines()
+    assert any(line.startswith(said) for line in shown)
+    assert len(shown) < 10
+
+
+def test_code_that_cannot_be_imported_is_shown_with_its_lines_alone(project: Path) -> None:
+    (project / "entry.py").write_text("import nothing_of_that_name\n")
+    shown = ran(project, '@pytest.mark.pyflare(".")\nasync def test_it(worker):\n    pass')
+    assert "ModuleNotFoundError: No module named 'nothing_of_that_name'" in shown
+    assert [line for line in shown.splitlines() if line.startswith(("  File", "src/", "/"))] == [
+        f'  File "{project}/entry.py", line 1, in <module>'
+    ]

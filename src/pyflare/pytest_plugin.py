@@ -14,10 +14,14 @@ test and the worker; --full-trace what lies between, too.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from pyflare.errors import PyflareError
 
 if TYPE_CHECKING:
     from pyflare.testing import Harness
@@ -36,8 +40,16 @@ def worker(request: pytest.FixtureRequest) -> Harness:
 
     marker = request.node.get_closest_marker("pyflare")
     if marker is None:
-        raise pytest.UsageError('the fixture `worker` needs a marker: @pytest.mark.pyflare("wrangler.jsonc")')
-    return Harness(*(request.config.rootpath / config for config in marker.args), **marker.kwargs)
+        pytest.fail('the fixture `worker` needs a marker: @pytest.mark.pyflare("wrangler.jsonc")', False)
+    takes = [name for name in inspect.signature(Harness).parameters if name != "configs"]
+    unknown = [name for name in marker.kwargs if name not in takes]
+    if unknown:
+        pytest.fail(f"@pytest.mark.pyflare has no {' and no '.join(unknown)}; it takes {', '.join(takes)}", False)
+    root = request.config.rootpath
+    for config in marker.args:
+        if not (root / config).exists():
+            pytest.fail(f"@pytest.mark.pyflare: {config} is not in {root}, pytest's root folder", False)
+    return Harness(*(root / config for config in marker.args), **marker.kwargs)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -70,5 +82,19 @@ async def _run(test: Any, arguments: dict[str, Any]) -> None:
     if harness is None:
         await test(**arguments)
         return
-    async with harness:
+    async with contextlib.AsyncExitStack() as opened:
+        refused = await _refusal(opened.enter_async_context(harness))
+        if refused is not None:
+            pytest.fail(f"@pytest.mark.pyflare: {refused}", False)
         await test(**arguments)
+
+
+async def _refusal(opening: Awaitable[Any]) -> str | None:
+    """Why the worker cannot be opened."""
+    try:
+        await opening
+    except PyflareError as raised:
+        from pyflare.front.serving import broken_text  # noqa: PLC0415  (imported by the harness)
+
+        return broken_text(raised)
+    return None
