@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pyflare import testing
-from pyflare.testing import Harness
+from pyflare.testing import Harness, harness
 from tests.support.dev import project
 
 WORKER = """
@@ -96,7 +95,7 @@ def test_dead_letters_are_moved_back_or_purged(play: Play) -> None:
 def test_a_handler_that_hangs_meets_its_time_out_when_the_clock_moves(
     play: Play, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(testing, "STUCK_SECONDS", 0.05)
+    monkeypatch.setattr(harness, "STUCK_SECONDS", 0.05)
 
     async def scene(worker: Harness) -> None:
         worker.queue("slow").send("hangs")
