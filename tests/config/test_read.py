@@ -69,6 +69,10 @@ def test_a_comment_that_is_never_closed_is_named_where_it_begins() -> None:
     assert fault('{\n  "a": 1 /* and so on }').startswith("wrangler.jsonc:2:10: this comment is never closed")
 
 
+def test_a_brace_that_is_never_closed_is_named_where_it_stands() -> None:
+    assert fault('{\n  "a": "]",\n  "b": [{}') == 'wrangler.jsonc:3:8: this is never closed\n    "b": [{}'
+
+
 @pytest.mark.parametrize("text", ["{'a': 1}", "{a: 1}", '{"a": 1,,}', '{"a": .5}', '{"a": 1} {"b": 2}', "", "{"])
 def test_what_is_no_json_is_refused(text: str) -> None:
     assert "wrangler.jsonc:1:" in fault(text)

@@ -34,6 +34,12 @@ def test_an_unknown_key_inside_is_named_with_its_path() -> None:
     ]
 
 
+def test_a_key_that_stands_a_level_too_high_is_told_its_place() -> None:
+    assert checked(crons=["* * * * *"]).warnings == [
+        'Unexpected fields found in top-level field: "crons" (did you mean "triggers.crons" instead of "crons"?)'
+    ]
+
+
 def test_an_unknown_key_is_no_fault() -> None:
     assert checked(foo=1).faults == []
 

@@ -17,6 +17,7 @@ from pyflare.errors import ConfigError
 _STRING = r'"(?:[^"\\\n]|\\.)*"'
 _COMMENT = re.compile(rf"{_STRING}|(?P<gap>//[^\n]*|/\*.*?\*/)|(?P<open>/\*)", re.DOTALL)
 _TRAILING_COMMA = re.compile(rf"{_STRING}|(?P<gap>,)(?=\s*[}}\]])")
+_BRACKET = re.compile(rf"{_STRING}|(?P<open>[{{\[])|(?P<close>[}}\]])")
 _NOT_NEWLINE = re.compile(r"[^\n]")
 _TOML_POSITION = r" \(at (?:line (\d+), column (\d+)|end of document)\)$"
 _SHOWN_LINE_CHARACTERS = 80
@@ -84,6 +85,8 @@ def parse_jsonc(text: str, shown: Path, diagnostics: Diagnostics) -> dict[str, A
     try:
         data = json.loads(cleaned, object_pairs_hook=without_duplicates, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
+        if error.pos >= len(cleaned.rstrip()) and (opened := _unclosed(cleaned)):
+            _fault_at(shown, text, opened[-1], "this is never closed")
         _syntax_fault(shown, text, error.lineno, error.colno, error.msg)
     except _NoConstant as error:
         raise ConfigError(f"{shown}: {error} is not JSON") from error
@@ -103,16 +106,29 @@ def _no_constant(name: str) -> NoReturn:
 def _without_comments(text: str, shown: Path) -> str:
     def blanked(match: re.Match[str]) -> str:
         if match["open"]:
-            line = text.count("\n", 0, match.start()) + 1
-            column = match.start() - text.rfind("\n", 0, match.start())
-            _syntax_fault(shown, text, line, column, "this comment is never closed")
+            _fault_at(shown, text, match.start(), "this comment is never closed")
         return _blanked(match)
 
     return _COMMENT.sub(blanked, text)
 
 
+def _unclosed(text: str) -> list[int]:
+    """Where the braces and brackets stand that nothing closes, from the outermost."""
+    opened: list[int] = []
+    for match in _BRACKET.finditer(text):
+        if match["open"]:
+            opened.append(match.start())
+        elif match["close"] and opened:
+            opened.pop()
+    return opened
+
+
 def _blanked(match: re.Match[str]) -> str:
     return _NOT_NEWLINE.sub(" ", match[0]) if match["gap"] else match[0]
+
+
+def _fault_at(shown: Path, text: str, position: int, message: str) -> NoReturn:
+    _syntax_fault(shown, text, text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position), message)
 
 
 def _syntax_fault(shown: Path, text: str, line: int, column: int, message: str) -> NoReturn:

@@ -106,6 +106,18 @@ def record(fields: Mapping[str, Shape], required: Sequence[str] = ()) -> Shape:
     return check
 
 
+# Where fields belong that are often written one level too high.
+_PLACES = {
+    "crons": "triggers.crons",
+    "producers": "queues.producers",
+    "consumers": "queues.consumers",
+    "directory": "assets.directory",
+    "html_handling": "assets.html_handling",
+    "not_found_handling": "assets.not_found_handling",
+    "run_worker_first": "assets.run_worker_first",
+}
+
+
 def check_fields(
     value: Mapping[str, Any], fields: Mapping[str, Shape], path: str, where: str, diagnostics: Diagnostics
 ) -> None:
@@ -133,6 +145,9 @@ def _fault(diagnostics: Diagnostics, path: str, expected: str, value: Any) -> No
 def _hints(unexpected: Sequence[str], fields: Mapping[str, Shape]) -> str:
     import difflib  # noqa: PLC0415  (slow to import, and a typing error is rare)
 
-    near = {name: difflib.get_close_matches(name, fields, n=1) for name in unexpected}
+    near = {
+        name: [_PLACES[name]] if name in _PLACES else difflib.get_close_matches(name, fields, n=1)
+        for name in unexpected
+    }
     hints = [f'"{found[0]}" instead of "{name}"' for name, found in near.items() if found]
     return f" (did you mean {', '.join(hints)}?)" if hints else ""
