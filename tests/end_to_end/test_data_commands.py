@@ -136,7 +136,7 @@ def test_sql_is_run_by_the_server(dev: Dev) -> None:
 def test_sql_that_fails_leaves_nothing_and_says_why(dev: Dev) -> None:
     result = run(dev, "d1", "execute", "orders", "--command", "CREATE TABLE kept (x); SELECT nope")
     assert result.exit_code == 1
-    assert result.stderr == "error: no such column: nope at offset 7: SQLITE_ERROR\n"
+    assert result.stderr == "error: no such column: nope at offset 7: SQLITE_ERROR\n  in line 1: SELECT nope\n"
     assert "no such table: kept" in run(dev, "d1", "execute", "orders", "--command", "SELECT * FROM kept").stderr
 
 
