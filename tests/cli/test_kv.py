@@ -91,9 +91,9 @@ def test_delete_removes_a_key(site: Project) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("key", "put", "a", "v", "--ttl", "59"), "Expiration TTL must be at least 60."),
+        (("key", "put", "a", "v", "--ttl", "59"), "error: KV PUT failed: 400 Invalid expiration_ttl of 59."),
         (("key", "put", "a"), 'Exactly one of the arguments "value" and "path" is required'),
-        (("key", "put", "", "v"), "Key name cannot be empty."),
+        (("key", "put", "", "v"), "error: Key name cannot be empty."),
         (("key", "put", "a", "v", "--metadata", "[1]"), "--metadata must be a JSON object. Received: [1]"),
         (("key", "put", "a", "v", "--metadata", "x"), "--metadata must be valid JSON. Received: x"),
         (("key", "put", "a", "--path", "absent"), "Could not read file: absent"),
@@ -119,6 +119,13 @@ def test_an_id_needs_no_binding(site: Project) -> None:
 
 
 @pytest.mark.cloudflare("S11 of the reported problems")
+def test_an_id_that_no_binding_has_is_named(site: Project) -> None:
+    result = kv(site, "key", "get", "a", "--namespace-id", "other", binding=None)
+    assert (result.exit_code, result.stdout) == (0, "Value not found\n")
+    assert result.stderr == 'KV namespace "other" is not in the "kv_namespaces" section of your configuration.\n'
+    assert kv(site, "key", "get", "a", "--namespace-id", "p", binding=None).stderr == ""
+
+
 def test_the_namespace_is_the_one_that_dev_serves(site: Project) -> None:
     kv(site, "key", "put", "a", "v", binding="TWO")
     assert value(site, "a", "p") == b"v"
@@ -150,6 +157,11 @@ def test_bulk_put_names_what_is_wrong_and_writes_nothing(site: Project) -> None:
     assert 'The item at index 1 is {"key": "b"}' in result.stderr
     assert 'The item at index 0 contains unexpected properties: ["ttl"].' in result.stderr
     assert value(site, "a") is None
+
+
+def test_bulk_put_refuses_what_is_not_base64(site: Project) -> None:
+    site.write("bad.json", '[{"key":"a","value":"!!","base64":true}]')
+    assert kv(site, "bulk", "put", "bad.json").stderr == 'error: The value of "a" is not base64\n'
 
 
 def test_bulk_get_prints_json(site: Project) -> None:

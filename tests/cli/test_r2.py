@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 
 from pyflare.cli import main
 from pyflare.engines.r2.store import UNIQUE_KEY, ObjectRow, ObjectStore
+from pyflare.engines.r2.traits import storage_class
 from pyflare.storage.layout import Layout
 from tests.support.project import Project
 
@@ -53,6 +54,20 @@ def test_the_file_is_named_by_the_key_when_none_is_given(site: Project) -> None:
     assert (site.root / "notes.txt").read_bytes() == b"piped"
 
 
+def test_an_object_may_have_a_storage_class(site: Project) -> None:
+    r2(site, "put", "files/a", "--pipe", "-s", "InfrequentAccess", given=b"x")
+    stored = row(site, "a")
+    assert stored is not None
+    assert storage_class(stored.http_metadata) == "InfrequentAccess"
+
+
+def test_a_bucket_that_no_binding_has_is_named(site: Project) -> None:
+    result = r2(site, "put", "other/a", "--pipe", given=b"x")
+    assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "Upload complete.")
+    assert result.stderr == 'Bucket "other" is not in the "r2_buckets" section of your configuration.\n'
+    assert r2(site, "get", "files/a", "--pipe").stderr.startswith("error: ")
+
+
 def test_an_object_can_be_piped_out(site: Project) -> None:
     r2(site, "put", "files/a", "--pipe", given=b"\x00\xff")
     assert r2(site, "get", "files/a", "--pipe").stdout_bytes == b"\x00\xff"
@@ -67,11 +82,12 @@ def test_an_object_can_be_deleted(site: Project) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("get", "files/absent"), "The specified key does not exist."),
+        (("get", "files/absent"), 'The specified key does not exist: "absent" in bucket "files".'),
         (("get", "files"), "The object path must be in the form of {bucket}/{key}"),
         (("put", "files/a"), "Either the --file or --pipe options are required."),
         (("put", "files/a", "--file", "absent"), 'The file "absent" does not exist.'),
-        (("put", "files/" + "k" * 1025, "--pipe"), "The specified object name is not valid."),
+        (("put", "files/" + "k" * 1025, "--pipe"), "error: The specified object name is not valid.\n"),
+        (("put", "files/a", "--pipe", "-s", "Cold"), "The storage class specified is not valid."),
         (("put", "files/a", "--pipe", "--remote"), "use the same command of wrangler"),
     ],
 )

@@ -87,7 +87,15 @@ def test_many_kv_pairs_are_written_read_and_deleted(dev: Dev, tmp_path: Path) ->
 def test_what_kv_refuses_is_an_error_of_the_command(dev: Dev) -> None:
     result = notes(dev, "key", "put", "a", "1", "--ttl", "5")
     assert result.exit_code == 1
-    assert "KV PUT failed: 400 Invalid expiration_ttl of 5." in result.stderr
+    assert result.stderr.startswith("error: KV PUT failed: 400 Invalid expiration_ttl of 5.")
+    assert notes(dev, "key", "put", "", "1").stderr == "error: Key name cannot be empty.\n"
+
+
+def test_what_r2_refuses_is_an_error_of_the_command(dev: Dev, tmp_path: Path) -> None:
+    (tmp_path / "empty").write_bytes(b"")
+    put = ("r2", "object", "put", "--file", str(tmp_path / "empty"))
+    assert run(dev, *put, "files/a", "-s", "Cold").stderr == "error: The storage class specified is not valid.\n"
+    assert run(dev, *put, f"files/{'k' * 1025}").stderr == "error: The specified object name is not valid.\n"
 
 
 def test_an_object_goes_through_the_server_with_its_metadata(dev: Dev, tmp_path: Path) -> None:
@@ -115,7 +123,7 @@ def test_an_object_goes_through_the_server_with_its_metadata(dev: Dev, tmp_path:
 
 def test_an_object_that_is_not_there_leaves_no_file(dev: Dev, tmp_path: Path) -> None:
     result = run(dev, "r2", "object", "get", "files/none", "--file", str(tmp_path / "none"))
-    assert result.stderr == "error: The specified key does not exist.\n"
+    assert result.stderr == 'error: The specified key does not exist: "none" in bucket "files".\n'
     assert not (tmp_path / "none").exists()
 
 

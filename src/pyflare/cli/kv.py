@@ -75,6 +75,7 @@ class Target:
     def _find(self, binding: str | None, namespace_id: str | None, preview: bool | None) -> tuple[str, str]:
         """The id, and how wrangler calls the namespace."""
         if namespace_id:
+            self.place.expect("KV namespace", namespace_id, "kv_namespaces", "id", "preview_id", "binding")
             return namespace_id, f'id: "{namespace_id}"'
         entries = [entry for config in self.place.configs for entry in config.sections.get("kv_namespaces") or ()]
         found = next((entry for entry in entries if entry.get("binding") == binding), None)
@@ -253,11 +254,18 @@ def _write_many(namespace: Namespace, content: Sequence[Any]) -> None:
         metadata = item.get("metadata")
         namespace.write(
             item["key"],
-            base64.b64decode(item["value"]) if item.get("base64") else item["value"].encode(),
+            _decoded(item) if item.get("base64") else item["value"].encode(),
             item.get("expiration"),
             item.get("expiration_ttl"),
             None if metadata is None else json.dumps(metadata, separators=(",", ":"), ensure_ascii=False),
         )
+
+
+def _decoded(item: dict[str, str]) -> bytes:
+    try:
+        return base64.b64decode(item["value"], validate=True)
+    except ValueError:
+        raise ConfigError(f'The value of "{item["key"]}" is not base64') from None
 
 
 def _check_pairs(content: Sequence[Any], path: Path) -> None:

@@ -50,6 +50,12 @@ class Place:
         self.layout = Layout(state_folder(options, self.configs[0]))
         self.now = SystemClock().now
 
+    def expect(self, what: str, name: str, section: str, *fields: str) -> None:
+        """Warns when no entry of the section has this name: what is stored under it no worker sees."""
+        entries = (entry for config in self.configs for entry in config.sections.get(section) or ())
+        if not any(entry.get(field) == name for entry in entries for field in fields):
+            warn(f'{what} "{name}" is not in the "{section}" section of your configuration.')
+
 
 def announce() -> None:
     click.echo("Resource location: local \n")
@@ -65,4 +71,4 @@ def refusals() -> Iterator[None]:
     try:
         yield
     except (JsException, R2Fault) as refused:
-        raise EngineError(str(refused)) from None
+        raise EngineError(refused.message) from None

@@ -17,6 +17,7 @@ from pyflare.cli.place import Place, announce, place_options, refusals, warn
 from pyflare.cli.served import ServedBucket
 from pyflare.engines.r2.bucket import Bucket, PutOptions
 from pyflare.engines.r2.store import UNIQUE_KEY, ObjectStore
+from pyflare.engines.r2.traits import STANDARD
 from pyflare.errors import ConfigError, EngineError
 from pyflare.storage.blobs import CHUNK_BYTES, BlobStore
 
@@ -46,21 +47,22 @@ class _Files:
     def __init__(self, bucket: Bucket) -> None:
         self._bucket = bucket
 
-    def read(self, key: str) -> Iterator[bytes]:
-        """The pieces of an object; EngineError when there is none."""
+    def read(self, key: str) -> Iterator[bytes] | None:
+        """The pieces of an object; None when there is none."""
         found = self._bucket.get(key)
-        if found is None or found.body is None:
-            raise EngineError("The specified key does not exist.")
-        with asyncio.Runner() as runner:
-            body = aiter(found.body)
-            while (piece := runner.run(_next(body))) is not None:
-                yield piece
+        return None if found is None or found.body is None else _run(found.body)
 
     def write(self, key: str, source: BinaryIO, options: PutOptions) -> None:
         asyncio.run(self._bucket.put_stream(key, _pieces(source), None, options))
 
     def delete(self, keys: Sequence[str]) -> None:
         self._bucket.delete(keys)
+
+
+def _run(pieces: AsyncIterator[bytes]) -> Iterator[bytes]:
+    with asyncio.Runner() as runner:
+        while (piece := runner.run(_next(pieces))) is not None:
+            yield piece
 
 
 async def _next(pieces: AsyncIterator[bytes]) -> bytes | None:
@@ -71,6 +73,7 @@ async def _next(pieces: AsyncIterator[bytes]) -> bytes | None:
 def _bucket(given: dict[str, Any], name: str) -> Iterator[_Files | ServedBucket]:
     """Of the server that holds it, else its files."""
     place = Place(given)
+    place.expect("Bucket", name, "r2_buckets", "bucket_name", "preview_bucket_name", "binding")
     served = ServedBucket.of(LocalApi.of(place.layout.root), name)
     if served is not None:
         yield served
@@ -108,7 +111,9 @@ def get(path: str, file: Path | None, pipe: bool, jurisdiction: str | None, **gi
         click.echo(f'Downloading "{key}" from "{name}".')
     with _bucket(given, name) as bucket:
         pieces = bucket.read(key)
-        first = next(pieces, b"")  # before a file is made: it fails when there is no object
+        if pieces is None:
+            raise EngineError(f'The specified key does not exist: "{key}" in bucket "{name}".')
+        first = next(pieces, b"")  # before a file is made: a server may be gone
         if pipe:
             _copy(first, pieces, sys.stdout.buffer)
         else:
@@ -139,7 +144,7 @@ def _metadata_options(command: Any) -> Any:
 @click.option("-p", "--pipe", is_flag=True, help="Store what comes on the standard input.")
 @_metadata_options
 @click.option("-J", "--jurisdiction", hidden=True)
-@click.option("-s", "--storage-class", hidden=True)
+@click.option("-s", "--storage-class", default=STANDARD, help="Standard or InfrequentAccess.")
 @click.option("-y", "--force", is_flag=True, hidden=True)
 @place_options
 def put(path: str, file: Path | None, pipe: bool, expires: int | None, **given: Any) -> None:
@@ -156,7 +161,7 @@ def put(path: str, file: Path | None, pipe: bool, expires: int | None, **given: 
         announce()
     with _bucket(given, name) as bucket:
         click.echo(f'Creating object "{key}" in bucket "{name}".')
-        options = PutOptions(http_metadata=metadata)
+        options = PutOptions(http_metadata=metadata, storage_class=given["storage_class"])
         if file is None:
             bucket.write(key, sys.stdin.buffer, options)
         else:

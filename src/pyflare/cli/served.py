@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from http.client import HTTPResponse
 from typing import Any, BinaryIO
 from urllib.parse import quote, urlencode
 
@@ -12,7 +13,6 @@ from pyflare.cli.local_api import LocalApi
 from pyflare.engines.kv.namespace import Page, Value
 from pyflare.engines.r2.bucket import PutOptions
 from pyflare.engines.r2.objects import http_date
-from pyflare.errors import EngineError
 from pyflare.storage.blobs import CHUNK_BYTES
 from pyflare.storage.keyvalue import Entry
 
@@ -99,26 +99,28 @@ class ServedBucket:
         found = api is not None and any(one["name"] == name for one in api.ask("/r2/buckets")["buckets"])
         return cls(api, name) if api is not None and found else None
 
-    def read(self, key: str) -> Iterator[bytes]:
-        """The pieces of an object; EngineError when there is none."""
+    def read(self, key: str) -> Iterator[bytes] | None:
+        """The pieces of an object; None when there is none."""
         found = self._api.find(f"{self._path}/{quote(key, safe='')}")
-        if found is None:
-            raise EngineError("The specified key does not exist.")
-        with found as response:
-            while piece := response.read(CHUNK_BYTES):
-                yield piece
+        return None if found is None else _read(found)
 
     def write(self, key: str, source: BinaryIO, options: PutOptions) -> None:
         kept = options.http_metadata
         headers = {header: str(kept[name]) for name, header in HEADERS.items() if name in kept}
         if "cacheExpiry" in kept:
             headers["expires"] = http_date(int(kept["cacheExpiry"]))
+        headers["cf-r2-storage-class"] = options.storage_class
         # `urllib` would put a form's type where none is given.
         headers.setdefault("content-type", "")
         self._api.open("PUT", f"{self._path}/{quote(key, safe='')}", _pieces(source), headers).close()
 
     def delete(self, keys: Sequence[str]) -> None:
         self._api.ask(self._path, list(keys), "DELETE")
+
+
+def _read(response: HTTPResponse) -> Iterator[bytes]:
+    with response:
+        yield from _pieces(response)
 
 
 def _pieces(source: BinaryIO) -> Iterable[bytes]:
