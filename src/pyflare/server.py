@@ -198,8 +198,7 @@ class Server:
         """room -> worker -> its configuration; raises ConfigError with the faults of all files."""
         found: dict[str, dict[str, Any]] = {}
         faults: list[str] = []
-        keys = [key for config in self.configs for key, value in config.sections.items() if value]
-        for name in engines.awake(keys):
+        for name in engines.awake(key for config in self.configs for key in engines.sections(config)):
             engine = engines.load(name)
             found[name] = {}
             for config in self.configs:
@@ -238,6 +237,8 @@ class Server:
             self._activation.enter(worker)
             try:
                 loader.load(worker, self.log)
+                for engine in self.engines.values():
+                    engine.imported(worker)
             finally:
                 self._activation.leave()
 

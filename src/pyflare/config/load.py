@@ -146,6 +146,7 @@ class _Reader:
             dev=dev_settings(sections, self._options),
             rules=rules(sections),
             build=build(sections, root),
+            project=project.path.parent if project.path else None,
             tool=project.tool,
             dependencies=project.dependencies,
             notes=[*self._redirection(), *variables.notes],

@@ -69,7 +69,8 @@ class WorkerConfig:
     dev: DevSettings = DevSettings()
     rules: Sequence[Rule] = ()
     build: Build = Build()
-    tool: Mapping[str, Any] = field(default_factory=dict)  # [tool.pyflare] of the project's pyproject.toml
+    project: Path | None = None  # the folder of the project's pyproject.toml
+    tool: Mapping[str, Any] = field(default_factory=dict)  # [tool.pyflare] of it
     dependencies: frozenset[str] | None = None  # normalised names that pyproject.toml declares; None: no such file
     warnings: Sequence[str] = ()
     notes: Sequence[str] = ()  # what the terminal says at start: which files the secrets come from

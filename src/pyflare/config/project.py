@@ -19,6 +19,7 @@ _SEPARATORS = r"[-_.]+"
 SETTINGS: Mapping[str, Shape] = {
     "strict": flag,  # refuse handlers that Cloudflare would not find
     "limits": one_of("error", "warn"),  # "warn" lets a worker pass production's limits
+    "fakes": mapping,  # read by the room of what only Cloudflare has
     "evict_after": number,  # read by the room of Durable Objects
     "queues": mapping,  # read by the room of queues
 }

@@ -41,6 +41,7 @@ ENGINES: dict[str, tuple[str, ...]] = {
         "media",
         "mtls_certificates",
         "stream",
+        "tool.pyflare.fakes",
         "vectorize",
         "vpc_networks",
         "vpc_services",
@@ -65,9 +66,15 @@ def awake(sections: Iterable[str]) -> list[str]:
     return [name for name, keys in ENGINES.items() if present.intersection(keys)]
 
 
+def sections(config: WorkerConfig) -> list[str]:
+    """The keys of a configuration that have a value, with those of pyproject.toml as `tool.pyflare.key`."""
+    own = [f"tool.pyflare.{key}" for key, value in config.tool.items() if value]
+    return [key for key, value in config.sections.items() if value] + own
+
+
 def examine(config: WorkerConfig, diagnostics: Diagnostics) -> None:
     """Let each room look at its sections; those with a wrong type are left out, for that has been told."""
-    for name in awake(key for key, value in config.sections.items() if value):
+    for name in awake(sections(config)):
         engine = load(name)
         if not diagnostics.faulty(engine.keys):
             engine.parse(config, diagnostics)

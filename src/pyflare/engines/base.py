@@ -105,6 +105,10 @@ class Engine(Protocol):
         """The server's table of workers by name, for a room that adds some."""
         return None
 
+    def imported(self, worker: Worker) -> None:
+        """Right after the import of a worker, whose surroundings are in place; raises ConfigError or WorkerError."""
+        return None
+
     def check(self, exports: Mapping[str, Mapping[str, type]]) -> None:
         """worker -> its exported classes, after the import; raises ConfigError or WorkerError."""
         return None

@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from pyflare.engines.remote.binding import Fake
 from pyflare.engines.remote.engine import Remote
-from pyflare.errors import WorkerError
 from pyflare.interop.errors import JsException
 from tests.support.rooms import Bench, faults, run
 
@@ -32,6 +30,16 @@ def test_a_call_raises_productions_sentence(tmp_path: Path) -> None:
         bindings["AI"].run("@cf/model", {})
     with pytest.raises(JsException, match="Binding INDEX needs"):
         bindings["INDEX"].query([1.0])
+
+
+def test_the_terminal_says_once_how_to_do_without(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    index = bench.open(Remote, SECTIONS).bindings("w")["INDEX"]
+    for _ in range(2):
+        with pytest.raises(JsException):
+            index.query([1.0])
+    line = '[tool.pyflare.fakes]\n    INDEX = "tests.fakes:Index"'
+    assert bench.terminal.getvalue().count(line) == 1
 
 
 def test_a_service_raises_when_it_is_awaited(tmp_path: Path) -> None:
@@ -74,15 +82,12 @@ def test_a_fake_takes_the_place_of_a_binding(tmp_path: Path, monkeypatch: pytest
     assert [row.where for row in room.rows("w")] == ["fake", "not supported", "not supported"]
 
 
-def test_a_fake_that_is_not_there_names_itself() -> None:
-    with pytest.raises(WorkerError, match="json has no Absent"):
-        Fake("AI", "json:Absent").run  # noqa: B018  (the attribute is the use)
-
-
 @pytest.mark.parametrize("target", ["fakes", 5, "a:b:c", ":b"])
 def test_a_fake_is_a_module_and_a_class(tmp_path: Path, target: Any) -> None:
     config = Bench(tmp_path).config(SECTIONS, tool={"fakes": {"AI": target}})
-    assert faults(Remote, config).faults == [f'tool.pyflare.fakes.AI: must be "module:Class", not {target!r}']
+    assert faults(Remote, config).faults == [
+        f'pyproject.toml: tool.pyflare.fakes.AI: must be "module:Class", not {target!r}'
+    ]
 
 
 def test_a_binding_without_a_name_is_a_fault(tmp_path: Path) -> None:

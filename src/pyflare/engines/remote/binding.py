@@ -1,20 +1,15 @@
-"""What stands in env for a binding that only Cloudflare has."""
+"""What stands in env for a binding that only Cloudflare has. `refusal()` is what a call raises."""
 
 from __future__ import annotations
 
-import importlib
+from collections.abc import Callable
 from typing import Any, NoReturn
 
-from pyflare.errors import WorkerError
-from pyflare.interop.errors import JsException, error
+from pyflare.interop.errors import JsException
 from pyflare.interop.proxy import JsFunction, JsProxy
 from pyflare.interop.rpc import Fetcher
 from pyflare.interop.web.request import Request
 from pyflare.interop.web.response import Response
-
-
-def needs_remote(name: str) -> JsException:
-    return error(f"Binding {name} needs to be run remotely")
 
 
 class RemoteFetcher(Fetcher):
@@ -22,21 +17,21 @@ class RemoteFetcher(Fetcher):
 
     js_name = "Fetcher"
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, refusal: Callable[[], JsException]) -> None:
+        self._refusal = refusal
 
     async def _js_fetch(self, request: Request) -> Response:
-        raise needs_remote(self._name)
+        raise self._refusal()
 
     async def _js_call(self, method: str, args: tuple[Any, ...]) -> Any:
-        raise needs_remote(self._name)
+        raise self._refusal()
 
 
 class _RemoteObject(JsProxy):
     """A binding with methods of its own: each raises when it is called."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, refusal: Callable[[], JsException]) -> None:
+        self._refusal = refusal
 
     def js_properties(self) -> dict[str, Any]:
         return {}
@@ -46,7 +41,7 @@ class _RemoteObject(JsProxy):
             raise AttributeError(name)
 
         def refuse(*_: Any) -> NoReturn:
-            raise needs_remote(self._name)
+            raise self._refusal()
 
         return JsFunction.make(refuse, name)
 
@@ -64,32 +59,3 @@ class DynamicDispatcher(_RemoteObject):
 
 
 CLASSES: dict[str, Any] = {made.js_name: made for made in (RemoteFetcher, Ai, VectorizeIndexImpl, DynamicDispatcher)}
-
-
-class Fake:
-    """An object of the user's, made within the worker when it is first used: attributes are its own."""
-
-    def __init__(self, name: str, target: str) -> None:
-        self._name = name
-        self._target = target
-        self._made: Any = None
-
-    def __getattr__(self, attribute: str) -> Any:
-        # The SDK looks at every binding for `constructor`, to tell JavaScript's from Python's objects.
-        if attribute == "constructor" or (attribute.startswith("__") and attribute.endswith("__")):
-            raise AttributeError(attribute)
-        if self._made is None:
-            self._made = self._make()
-        return getattr(self._made, attribute)
-
-    def _make(self) -> Any:
-        module, _, path = self._target.partition(":")
-        found: Any = importlib.import_module(module)
-        for part in path.split("."):
-            found = getattr(found, part, None)
-        if found is None:
-            raise WorkerError(f"[tool.pyflare.fakes] {self._name} = {self._target!r}: {module} has no {path}")
-        return found()
-
-    def __repr__(self) -> str:
-        return f"<fake of {self._name}: {self._target}>"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pyflare.config.diagnostics import Diagnostics
@@ -37,6 +37,7 @@ PRODUCTS: Mapping[str, Product] = {
     "websearch": Product("Web Search"),
 }
 
+TABLE = "tool.pyflare.fakes"
 FAKE = re.compile(r"[\w.]+:[\w.]+")
 
 
@@ -47,9 +48,15 @@ class RemoteBinding:
     fake: str | None = None  # "module:Class"
 
 
-def parse(config: WorkerConfig, diagnostics: Diagnostics) -> Sequence[RemoteBinding]:
+@dataclass(frozen=True)
+class RemoteConfig:
+    bindings: Sequence[RemoteBinding] = ()
+    fakes: Mapping[str, str] = field(default_factory=dict)  # binding -> "module:Class"
+
+
+def parse(config: WorkerConfig, diagnostics: Diagnostics) -> RemoteConfig:
     fakes = _fakes(config.tool.get("fakes"), diagnostics)
-    bindings = []
+    bindings: list[RemoteBinding] = []
     for key, product in PRODUCTS.items():
         section = config.sections.get(key)
         for path, entry in _entries(key, section):
@@ -58,12 +65,23 @@ def parse(config: WorkerConfig, diagnostics: Diagnostics) -> Sequence[RemoteBind
                 diagnostics.fault(path, f'bindings should have a string "binding" field but got {entry!r}.')
                 continue
             bindings.append(RemoteBinding(name, product, fakes.get(name)))
-    for product in dict.fromkeys(binding.product for binding in bindings if binding.fake is None):
+    unfaked = [binding for binding in bindings if binding.fake is None]
+    for product in dict.fromkeys(binding.product for binding in unfaked):
+        first = next(binding.name for binding in unfaked if binding.product is product)
         diagnostics.warn(
             f"{product.title} bindings do not support local development, and so parts of your Worker may not work "
-            "correctly. Name a class of your own under [tool.pyflare.fakes] in pyproject.toml to take its place."
+            f"correctly. {advice(first)}"
         )
-    return bindings
+    return RemoteConfig(bindings, fakes)
+
+
+def advice(name: str) -> str:
+    """How to put something in the place of a binding."""
+    made = name.title().replace("_", "")
+    return (
+        "To go on without it, name a class of your own in pyproject.toml:\n"
+        f'    [{TABLE}]\n    {name} = "tests.fakes:{made}"  # the class {made} of tests/fakes.py'
+    )
 
 
 def _entries(key: str, section: Any) -> Sequence[tuple[str, Any]]:
@@ -78,9 +96,8 @@ def _fakes(section: Any, diagnostics: Diagnostics) -> dict[str, str]:
     if section is None:
         return {}
     if not isinstance(section, dict):
-        diagnostics.fault("tool.pyflare.fakes", f"must be a table, not {section!r}")
-        return {}
+        return {}  # which was told where pyproject.toml was read
     for name, target in section.items():
         if not isinstance(target, str) or not FAKE.fullmatch(target):
-            diagnostics.fault(f"tool.pyflare.fakes.{name}", f'must be "module:Class", not {target!r}')
+            diagnostics.fault("", f'pyproject.toml: {TABLE}.{name}: must be "module:Class", not {target!r}')
     return {name: target for name, target in section.items() if isinstance(target, str)}
