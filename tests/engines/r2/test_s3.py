@@ -148,7 +148,8 @@ def test_a_body_in_chunks_that_ends_early_is_refused(call: Client) -> None:
 
 
 def test_buckets_are_listed(call: Client) -> None:
-    assert call("GET", "/").texts("Name") == ["open"]
+    listed = call("GET", "/")
+    assert (listed.texts("Name"), listed.texts("CreationDate")) == (["open"], ["1970-01-01T00:00:00.000Z"])
     assert call.signed("GET", "").texts("Name") == ["open", "shut"]
 
 

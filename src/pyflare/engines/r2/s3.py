@@ -78,7 +78,8 @@ class Endpoint:
             raise not_implemented(call.method)
         headers.refuse(call, ())
         names = [name for name in self._room.bucket_names if self._opens(call, name)]
-        shown = "".join(xml.element("Bucket", [("Name", name)]) for name in names)
+        # Local buckets have no day of birth, but the aws command asks for one.
+        shown = "".join(xml.element("Bucket", [("Name", name), ("CreationDate", iso_date(0))]) for name in names)
         return xml.reply("ListAllMyBucketsResult", f"<Buckets>{shown}</Buckets>")
 
     def _opens(self, call: Call, name: str) -> bool:
