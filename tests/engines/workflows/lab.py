@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pyflare.engines.workflows.history import History
-from pyflare.testing import Harness, _rest
+from pyflare.testing import Harness
+from pyflare.testing.harness import _rest
 
 CONFIG = "tests/engines/workflows/worker"
 HOUR, DAY = 3600.0, 86_400.0
