@@ -75,7 +75,7 @@ def _strictly(text: str) -> Any:
     """What `orjson` refuses and JavaScript may not: lone surrogates, numbers beyond a float, depth."""
     message = complaint(text)
     if message is not None:
-        raise error(message, "SyntaxError")
+        raise error(message, "SyntaxError") from None
     try:
         return _TOLERANT.decode(text)
     except RecursionError as raised:
