@@ -140,7 +140,7 @@ def duplicate(store_id: str, id_: str, name: str, scopes: str, comment: str | No
     """Give the value of a secret of the store STORE_ID a second name."""
     _check_name(name)
     click.echo(f"🔐 Duplicating secret... (ID: {id_})")
-    kept = _act(given, "duplicate", store=store_id, id=id_, name=name)
+    kept = _act(given, "duplicate", store=store_id, id=id_, to=name)
     click.echo(f"✅ Duplicated secret! (ID: {kept['id']})")
     _show(kept, store_id, comment or "", scopes)
 

@@ -38,8 +38,8 @@ def _actions(engine: SecretsStore) -> dict[str, Action]:
     def update(store: str, id: str, value: str | None = None) -> Any:
         return asdict(engine.store(store).update(id, value))
 
-    def duplicate(store: str, id: str, name: str) -> Any:
-        return asdict(engine.store(store).duplicate(id, name))
+    def duplicate(store: str, id: str, to: str) -> Any:
+        return asdict(engine.store(store).duplicate(id, to))
 
     def delete(store: str, id: str) -> None:
         engine.store(store).delete(id)
@@ -49,7 +49,7 @@ def _actions(engine: SecretsStore) -> dict[str, Action]:
         Action("get", get, ("store", "id")),
         Action("create", create, ("store", "name", "value")),
         Action("update", update, ("store", "id", "value")),
-        Action("duplicate", duplicate, ("store", "id", "name")),
+        Action("duplicate", duplicate, ("store", "id", "to")),
         Action("delete", delete, ("store", "id"), danger=True),
     )
     return {action.name: action for action in actions}
