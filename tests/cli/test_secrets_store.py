@@ -85,7 +85,7 @@ def test_an_empty_store_and_an_unknown_id_are_errors(site: Project) -> None:
 
 
 def test_an_update_without_anything_new(site: Project) -> None:
-    refused = run(site, "update", "demo", "--secret-id", "x", text="n\n")
+    refused = run(site, "update", "demo", "--secret-id", "x")
     assert "Need to pass in a new field using `--value`, `--scopes`, or `--comment`" in refused.stderr
 
 

@@ -108,7 +108,7 @@ def get(store_id: str, id_: str, **given: Any) -> None:
 @place_options
 def update(store_id: str, id_: str, value: str | None, scopes: str | None, comment: str | None, **given: Any) -> None:
     """Change the value of a secret of the store STORE_ID."""
-    if not value and click.confirm("Do you want to update the secret value?", default=False):
+    if not value and sys.stdin.isatty() and click.confirm("Do you want to update the secret value?", default=False):
         value = _asked_for()
     if not value and not scopes and not comment:
         raise ConfigError("Need to pass in a new field using `--value`, `--scopes`, or `--comment` to update a secret.")
