@@ -28,7 +28,9 @@ def cron(expression: str, worker: str | None, time_ms: float | None, **given: An
     if expression not in outcome["configured"]:
         known = ", ".join(f'"{text}"' for text in outcome["configured"]) or "none"
         click.echo(f'"{expression}" is not among the configured crons ({known}); it ran all the same', err=True)
+    if outcome["fault"]:
+        click.echo(f'"{expression}" is no cron expression: {outcome["fault"]}', err=True)
     click.echo(outcome["outcome"] + (", noRetry" if outcome["noRetry"] else ""))
     if outcome["error"]:
-        click.echo(outcome["error"], err=True)
+        click.echo(f"The scheduled handler of {outcome['worker']} failed:\n{outcome['error']}", err=True)
         sys.exit(1)

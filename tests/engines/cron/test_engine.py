@@ -8,9 +8,12 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.options import DevOptions
 from pyflare.engines.cron.engine import Cron
+from pyflare.errors import EngineError
 from pyflare.worker.event import Event
 from tests.support.rooms import NOW, Bench, faults  # NOW is a Tuesday, 22:13:20 UTC
 
@@ -198,6 +201,26 @@ def test_an_expression_that_is_not_configured_still_runs_by_hand(tmp_path: Path)
     stage = Stage(tmp_path, "0 1 * * *")
     asyncio.run(stage.room.trigger("5 5 * * *"))
     assert stage.seen == [("5 5 * * *", NOW * 1000)]
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [({"cron": 5}, '"cron"'), ({"cron": "", "time_ms": "abc"}, '"time_ms"'), ({"cron": "", "worker": "x"}, '"x"')],
+)
+def test_a_trigger_says_what_is_wrong_with_its_fields(tmp_path: Path, fields: dict[str, Any], named: str) -> None:
+    stage = Stage(tmp_path, "0 1 * * *")
+    with pytest.raises(EngineError, match=named):
+        asyncio.run(stage.room.panel().actions["trigger"].run(**fields))
+    assert stage.seen == []
+
+
+def test_a_trigger_names_the_worker_and_what_is_wrong_with_the_expression(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, "0 1 * * *")
+    run = stage.room.panel().actions["trigger"].run
+    assert asyncio.run(run("0 1 * * *"))["fault"] is None
+    outcome = asyncio.run(run("bad"))
+    assert (outcome["worker"], outcome["outcome"]) == ("w", "ok")
+    assert "five fields" in outcome["fault"]
 
 
 def test_the_panel_shows_the_next_five_times_and_the_last_run(tmp_path: Path) -> None:

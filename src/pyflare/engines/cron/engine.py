@@ -158,13 +158,17 @@ class Cron(Engine):
         return None
 
     async def trigger(self, cron: str, worker: str | None = None, time_ms: float | None = None) -> Outcome:
-        """Run an expression by hand, as if it were `time_ms` (default: now); of the first worker that has it, or of
-        the first."""
+        """Run an expression by hand, as if it were `time_ms` (default: now); of the worker that `owner` gives."""
+        moment = self._ctx.clock.now() * 1000 if time_ms is None else time_ms
+        return await self.scheduled(self.owner(cron, worker), cron, moment)
+
+    def owner(self, cron: str, worker: str | None = None) -> str:
+        """The worker that is meant: the named one, else the first that has the expression, else the first."""
         owners = [name for name, expression in self.expressions() if expression.text == cron]
         name = worker or next(iter(owners or self._ctx.workers()))
         if name not in self._configs:
             raise EngineError(f'There is no worker "{name}"; there are: {", ".join(self._configs)}')
-        return await self.scheduled(name, cron, self._ctx.clock.now() * 1000 if time_ms is None else time_ms)
+        return name
 
     def expressions(self) -> Sequence[tuple[str, Expression]]:
         """Every worker's expressions."""

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyflare.engines.base import Action, Panel, Table
+from pyflare.engines.cron.expression import CronFault, parse
+from pyflare.errors import EngineError
 from pyflare.interop import traces
 
 if TYPE_CHECKING:
@@ -30,11 +32,29 @@ def panel(engine: Cron, now: float) -> Panel:
 
 
 async def _trigger(engine: Cron, cron: str, worker: str | None = None, time_ms: float | None = None) -> dict[str, Any]:
-    """Run a handler by hand; how it ended, and the traceback of what it raised."""
-    outcome = await engine.trigger(cron, worker or None, time_ms)
-    error = None if outcome.error is None else traces.render(outcome.error)
-    configured = sorted({expression.text for _, expression in engine.expressions()})
-    return {"outcome": outcome.outcome, "noRetry": outcome.no_retry, "error": error, "configured": configured}
+    """Run a handler by hand: whose it was, how it ended, the traceback of what it raised, what is wrong with `cron`."""
+    if not isinstance(cron, str):
+        raise EngineError(f'"cron" must be a cron expression, not {cron!r}')
+    if time_ms is not None and (isinstance(time_ms, bool) or not isinstance(time_ms, (int, float))):
+        raise EngineError(f'"time_ms" must be a number of milliseconds, not {time_ms!r}')
+    name = engine.owner(cron, worker or None)
+    outcome = await engine.trigger(cron, name, time_ms)
+    return {
+        "worker": name,
+        "outcome": outcome.outcome,
+        "noRetry": outcome.no_retry,
+        "error": None if outcome.error is None else traces.render(outcome.error),
+        "configured": sorted({expression.text for _, expression in engine.expressions()}),
+        "fault": _fault(cron),
+    }
+
+
+def _fault(cron: str) -> str | None:
+    try:
+        parse(cron)
+    except CronFault as fault:
+        return str(fault)
+    return None
 
 
 def show(moment: float) -> str:
