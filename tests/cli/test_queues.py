@@ -53,6 +53,15 @@ def test_a_queue_gets_a_delay_of_its_own(site: Project) -> None:
     assert bodies(site, "jobs", "--state", "delayed") == ["1"]
 
 
+def test_a_queue_may_keep_messages_for_longer_or_shorter(site: Project) -> None:
+    assert queues(site, "update", "jobs", "--message-retention-period-secs", "3600").exit_code == 0
+    (jobs,) = [one for one in json.loads(queues(site, "list", "--json").stdout) if one["queue_name"] == "jobs"]
+    assert jobs["settings"]["message_retention_period"] == 3600
+    assert jobs["settings"]["delivery_delay"] == 0
+    refused = queues(site, "update", "jobs")
+    assert refused.exit_code == 2 and "Nothing to change" in refused.stderr
+
+
 def test_a_message_that_is_sent_can_be_peeked_at(site: Project) -> None:
     sent = queues(site, "send", "jobs", '{"n": 1}')
     assert sent.exit_code == 0 and sent.stdout.startswith("Sent ")
@@ -143,6 +152,16 @@ def test_an_unknown_queue_is_one_line(site: Project) -> None:
     assert result.stderr == 'error: Queue "job" does not exist; there are: dead, jobs\n'
 
 
+@pytest.mark.parametrize("command", [["retry", "jobs", "none"], ["redrive", "jobs", "--id", "none"]])
+def test_a_message_that_is_not_there_is_an_error(site: Project, command: list[str]) -> None:
+    result = queues(site, *command)
+    assert (result.exit_code, result.stderr) == (1, 'error: Queue "jobs" has no message "none"\n')
+
+
+def test_the_list_counts_what_expired(site: Project) -> None:
+    assert " expired " in queues(site, "list").stdout
+
+
 def test_the_state_may_lie_elsewhere(site: Project, tmp_path: Path) -> None:
     elsewhere = str(tmp_path / "elsewhere")
     queues(site, "send", "jobs", "1", "--persist-to", elsewhere)
@@ -183,7 +202,10 @@ def server(site: Project, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict
     lock.release()
 
 
-FAILED = {"outcome": "exception", "noRetry": True, "error": "ValueError: no", "configured": ["0 1 * * *"]}
+FAILED = {
+    "worker": "site", "outcome": "exception", "noRetry": True, "error": "ValueError: no",
+    "configured": ["0 1 * * *"], "fault": None,
+}  # fmt: skip
 ANSWERS: dict[str, Any] = {
     "purge": {"purged": 3},
     "pause": urllib.error.HTTPError("", 400, "", None, io.BytesIO(b'{"error": "No such queue"}')),  # type: ignore[arg-type]
@@ -210,8 +232,18 @@ def test_a_cron_that_fails_exits_with_1_and_its_traceback(site: Project, server:
     result = run(site, "trigger", "cron", "5 5 * * *", "--time", "1700000000000")
     assert (result.exit_code, result.stdout) == (1, "exception, noRetry\n")
     assert '"5 5 * * *" is not among the configured crons ("0 1 * * *"); it ran all the same' in result.stderr
-    assert "ValueError: no" in result.stderr
+    assert "The scheduled handler of site failed:\nValueError: no" in result.stderr
     assert server[0]["fields"] == {"cron": "5 5 * * *", "worker": None, "time_ms": 1_700_000_000_000}
+
+
+def test_what_is_no_cron_expression_is_told_so(
+    site: Project, server: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = {"outcome": "ok", "noRetry": False, "error": None, "configured": [], "fault": "five fields"}
+    monkeypatch.setitem(ANSWERS, "trigger", done)
+    result = run(site, "trigger", "cron", "bad")
+    assert (result.exit_code, result.stdout) == (0, "ok\n")
+    assert '"bad" is no cron expression: five fields\n' in result.stderr
 
 
 def test_a_cron_needs_a_running_server(site: Project) -> None:

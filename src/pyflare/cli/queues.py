@@ -38,10 +38,10 @@ def list_(json_output: bool, **given: Any) -> None:
 
 
 def _line(queue: dict[str, Any]) -> dict[str, str]:
-    consumers = [consumer["script"] or "HTTP" for consumer in queue["consumers"]]
+    consumers = [consumer.get("script") or "HTTP" for consumer in queue["consumers"]]
     return {
         "name": queue["queue_name"],
-        "ready": str(queue["metrics"]["backlog_count"] - queue["delayed"]),
+        "ready": str(queue["metrics"]["backlog_count"] - queue["in_flight"] - queue["delayed"]),
         "delayed": str(queue["delayed"]),
         "in flight": str(queue["in_flight"]),
         "bytes": str(queue["metrics"]["backlog_bytes"]),
@@ -49,6 +49,7 @@ def _line(queue: dict[str, Any]) -> dict[str, str]:
         "delivery": "paused" if queue["settings"]["delivery_paused"] else "on",
         "dead-lettered": str(queue["dead_lettered"]),
         "dropped": str(queue["dropped"]),
+        "expired": str(queue["expired"]),
     }
 
 
@@ -120,16 +121,24 @@ def send(queue: str, body: str, content_type: str, delay: int | None, **given: A
 @click.argument("queue")
 @click.option(
     "--delivery-delay-secs",
-    "seconds",
+    "delay",
     type=click.IntRange(0, 86_400),
-    required=True,
     metavar="SECONDS",
     help="How long messages wait when neither they nor their batch or producer say.",
 )
+@click.option(
+    "--message-retention-period-secs",
+    "retention",
+    type=click.IntRange(60, 1_209_600),
+    metavar="SECONDS",
+    help="How long messages are kept; four days unless set.",
+)
 @room_options
-def update(queue: str, seconds: int, **given: Any) -> None:
+def update(queue: str, delay: int | None, retention: int | None, **given: Any) -> None:
     """Change the settings of QUEUE."""
-    _act(given, "update", queue=queue, delivery_delay=seconds)
+    if delay is None and retention is None:
+        raise click.UsageError("Nothing to change: give --delivery-delay-secs or --message-retention-period-secs")
+    _act(given, "update", queue=queue, delivery_delay=delay, message_retention_period=retention)
     click.echo(f"Updated queue {queue}.")
 
 

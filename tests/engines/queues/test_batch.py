@@ -31,7 +31,7 @@ class Batch:
         )
 
 
-def test_the_batch_names_its_queue_and_what_is_left_behind_it() -> None:
+def test_the_batch_names_its_queue_and_its_backlog() -> None:
     batch = Batch()
     assert (batch.js.queue, batch.js.metadata.metrics.backlogCount) == ("jobs", 7)
 
@@ -140,3 +140,12 @@ def test_a_delay_loses_its_fraction() -> None:
     batch = Batch()
     batch.messages[0].retry(delaySeconds=2.9)
     assert batch.verdict[1] == {0: 2}
+
+
+def test_an_option_of_retry_that_nobody_knows_is_told_once() -> None:
+    batch = Batch()
+    batch.messages[0].retry(delay_seconds=60)
+    batch.messages[1].retry(delay_seconds=60)
+    batch.js.retryAll(delay_seconds=60)
+    assert batch.warnings == ["Queue jobs: retry() ignores the option 'delay_seconds'; did you mean 'delaySeconds'?"]
+    assert batch.verdict[1] == {0: None, 1: None, 2: None}

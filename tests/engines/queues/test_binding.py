@@ -199,11 +199,11 @@ def test_a_batch_of_101_messages_is_refused(new: Broker, tmp_path: Path) -> None
 
 def test_the_number_in_the_text_is_the_number_enforced(old: Broker) -> None:
     def batch(count: int) -> Any:
-        return js([{"body": "x" * 95_000, "contentType": "text"} for _ in range(count)])
+        return js([{"body": "x" * 64_000, "contentType": "text"} for _ in range(count)])
 
-    settle(old.env().sendBatch(batch(3)))
-    text = refusal(old.env().sendBatch(batch(4)))
-    assert text.endswith(f"batch size of 380000 bytes exceeds limit of {MAX_BATCH_BYTES}")
+    settle(old.env().sendBatch(batch(4)))
+    text = refusal(old.env().sendBatch(batch(5)))
+    assert text.endswith(f"batch size of 320000 bytes exceeds limit of {MAX_BATCH_BYTES}")
 
 
 def test_limits_may_only_warn(tmp_path: Path) -> None:
@@ -217,6 +217,7 @@ def test_limits_may_only_warn(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seconds", [-1, 86_401])
 def test_a_delay_out_of_bounds_is_refused(old: Broker, seconds: int) -> None:
     assert f"message delay {seconds} is invalid" in refusal(old.env().send(1, delaySeconds=seconds))
+    assert f"Queue jobs: message delay {seconds} is invalid: it must be between 0 and 86400 seconds" in old.said
     assert stored(old) == []
 
 

@@ -42,6 +42,17 @@ def test_the_document_s_numbers_are_read(tmp_path: Path) -> None:
     assert consumer == Consumer("jobs", "worker", 50, 5, 5, 120, "jobs-dlq", 10)
 
 
+@pytest.mark.cloudflare("queues/get-started")
+@pytest.mark.parametrize(("name", "made"), [
+    ("jobs", True), ("J-0", True), ("a" * 63, True), ("a" * 64, False), ("Orders Queue!", False), ("my_queue", False),
+    ("-jobs", False), ("jobs-", False),
+])  # fmt: skip
+def test_a_name_that_cloudflare_makes_no_queue_of_is_warned_of(tmp_path: Path, name: str, made: bool) -> None:
+    _, diagnostics = parsed(tmp_path, {"consumers": [{"queue": "x", "dead_letter_queue": name}]})
+    assert diagnostics.faults == []
+    assert [f'called "{name}"' in warning for warning in diagnostics.warnings] == [] if made else [True]
+
+
 def test_null_means_the_default(tmp_path: Path) -> None:
     assert one(tmp_path, max_concurrency=None, dead_letter_queue=None) == Consumer("jobs")
 

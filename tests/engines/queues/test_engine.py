@@ -464,7 +464,7 @@ def test_a_hundred_messages_of_half_a_second(tmp_path: Path, tool: dict[str, int
             slow.release()
             await pump(b)
         assert done == list(range(handled))
-        assert b.room.tally("jobs") == Tally(0, 0, 100 - handled)  # what is left is out again, in the next batch
+        assert b.room.tally("jobs").leased == 100 - handled  # what is left is out again, in the next batch
         slow.running.clear()
 
     section = consumer(max_batch_size=100, max_batch_timeout=0)
@@ -708,6 +708,26 @@ def test_the_panel_shows_counts_and_messages(tmp_path: Path) -> None:
     made.room.close()
 
 
+@pytest.mark.cloudflare("changelog/2026-04-15: unacknowledged messages")
+def test_metrics_count_what_the_handler_holds(tmp_path: Path) -> None:
+    seen: list[list[int]] = []
+
+    async def handler(batch: Any) -> None:
+        own, asked = batch.metadata.metrics, settle(b.env().metrics())
+        for found in (own, asked):
+            seen.append([found.backlogCount, found.backlogBytes, found.oldestMessageTimestamp.getTime()])
+
+    async def scene(b: Broker) -> None:
+        b.send("a", "bb", contentType="text")
+        began = b.clock.now()
+        await b.advance(5)
+        assert seen == [[2, 3, began * 1000]] * 2
+        assert settle(b.env().metrics()).backlogCount == 0
+
+    b = broker(tmp_path, handler)
+    play(b, scene)
+
+
 # --- retention ----------------------------------------------------------------------------------------------------
 
 
@@ -726,6 +746,52 @@ def test_messages_expire_after_four_days_and_a_line_warns_a_day_before(tmp_path:
         assert b.room.overview("jobs").standing.expired == 1
 
     play(broker(tmp_path, section=section), scene)
+
+
+@pytest.mark.cloudflare("queues/configuration/configure-queues")
+def test_a_queue_may_keep_its_messages_for_another_time(tmp_path: Path) -> None:
+    section = {"producers": [{"binding": "Q", "queue": "jobs"}, {"binding": "LONG", "queue": "long"}]}
+
+    async def scene(b: Broker) -> None:
+        b.send("m", binding="LONG")
+        b.room.set_retention("jobs", 600)
+        b.room.set_retention("long", 14 * 86_400)
+        b.send("m")
+        await b.advance(449)
+        assert "will expire" not in b.said
+        await b.advance(150)
+        assert 'Queue "jobs": 1 message(s) are 10 minutes old in less than 2.5 minutes and will expire' in b.said
+        assert b.room.tally("jobs").waiting == 1
+        await b.advance(2)
+        assert 'Queue "jobs": 1 message(s) expired after 10 minutes' in b.said
+        await b.advance(13 * 86_400)
+        assert b.room.tally("long").waiting == 1
+        assert 'Queue "long": 1 message(s) are 14 days old in less than 24 hours and will expire' in b.said
+
+    play(broker(tmp_path, section=section), scene)
+
+
+def test_a_shorter_retention_holds_for_what_waits_already(tmp_path: Path) -> None:
+    async def scene(b: Broker) -> None:
+        b.send("m")
+        await b.advance(3600)
+        b.room.set_retention("jobs", 1800)
+        await b.settle()
+        assert b.room.tally("jobs") == Tally()
+
+    play(broker(tmp_path, section=PRODUCER), scene)
+
+
+def test_a_dead_letter_is_kept_as_long_as_its_queue_says(tmp_path: Path) -> None:
+    async def scene(b: Broker) -> None:
+        b.room.set_retention("dead", 60)
+        b.send("m")
+        await b.settle()
+        assert b.room.tally("dead").waiting == 1
+        await b.advance(61)
+        assert b.room.tally("dead") == Tally()
+
+    play(broker(tmp_path, Recorder(always_retry), DLQ), scene)
 
 
 def test_a_message_that_is_held_past_its_time_expires_when_it_is_let_go(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from pyflare.engines.queues.rest import queue_id
+from pyflare.engines.queues.rows import Draft
+from pyflare.engines.queues.shapes import hex_id
 from tests.engines.queues.bench import Broker, broker
 from tests.support.rooms import NOW
 
@@ -98,7 +99,7 @@ def test_the_backlog_counts_what_is_not_acknowledged(made: Broker) -> None:
 def test_an_acknowledged_message_is_gone(made: Broker) -> None:
     made.send(1)
     (message,) = pull(made)
-    assert ack(made, [message["lease_id"]]) == {"ackCount": 1, "retryCount": 0, "warnings": []}
+    assert ack(made, [message["lease_id"]]) == {"ackCount": 1, "retryCount": 0, "warnings": {}}
     made.clock.advance(60)
     assert pull(made) == []
 
@@ -163,13 +164,15 @@ def test_a_message_out_of_retries_goes_to_the_dead_letters_when_its_last_lease_l
 
 def test_a_lease_that_is_none_warns(made: Broker) -> None:
     answer = ack(made, ["bm9uc2Vuc2U=", "x"])
-    assert (answer["ackCount"], len(answer["warnings"])) == (0, 2)
+    assert (answer["ackCount"], list(answer["warnings"])) == (0, ["bm9uc2Vuc2U=", "x"])
 
 
-def test_a_paused_queue_gives_nothing(made: Broker) -> None:
+@pytest.mark.cloudflare("queues/configuration/pause-purge")
+def test_a_paused_queue_refuses_to_be_pulled(made: Broker) -> None:
     made.send(1)
     ask(made, "PATCH", "/jobs", {"settings": {"delivery_paused": True}})
-    assert pull(made) == []
+    status, answer = ask(made, "POST", "/jobs/messages/pull", {})
+    assert (status, answer["errors"][0]["message"]) == (409, "queue_delivery_paused")
     ask(made, "PATCH", "/jobs", {"settings": {"delivery_paused": False}})
     assert len(pull(made)) == 1
 
@@ -181,8 +184,8 @@ def test_a_queue_of_a_worker_cannot_be_pulled(made: Broker) -> None:
 
 
 def test_a_queue_answers_to_its_name_and_to_its_id(made: Broker) -> None:
-    assert ask(made, "GET", f"/{queue_id('jobs')}")[1]["result"]["queue_name"] == "jobs"
-    assert ask(made, "GET", "/jobs")[1]["result"]["queue_id"] == queue_id("jobs")
+    assert ask(made, "GET", f"/{hex_id('jobs')}")[1]["result"]["queue_name"] == "jobs"
+    assert ask(made, "GET", "/jobs")[1]["result"]["queue_id"] == hex_id("jobs")
 
 
 def test_an_unknown_queue_is_not_found_and_the_known_ones_are_named(made: Broker) -> None:
@@ -221,6 +224,8 @@ def test_messages_can_be_pushed(made: Broker) -> None:
         ("/jobs/messages", {"body": 1, "content_type": "xml"}, 10203),
         ("/jobs/messages", {"body": 1, "delay_seconds": 86_401}, 10203),
         ("/jobs/messages", [1], 10207),
+        ("/jobs/messages", {}, 10207),
+        ("/jobs/messages/batch", {"messages": [{}]}, 10207),
         ("/jobs/messages/batch", {"messages": []}, 10206),
         ("/jobs/messages/batch", {"messages": [{"body": 1}] * 101}, 10206),
         ("/jobs/messages/batch", {"messages": [{"body": 1}], "delay_seconds": -1}, 10202),
@@ -242,21 +247,131 @@ def test_a_wrong_request_is_refused_with_its_code(made: Broker, path: str, reque
 
 def test_a_queue_may_delay_what_says_nothing_of_it(made: Broker) -> None:
     _, answer = ask(made, "PATCH", "/jobs", {"settings": {"delivery_delay": 30}})
-    assert answer["result"]["settings"] == {"delivery_delay": 30, "delivery_paused": False}
+    settings = {"delivery_delay": 30, "delivery_paused": False, "message_retention_period": 345_600}
+    assert answer["result"]["settings"] == settings
     ask(made, "POST", "/jobs/messages", {"body": 1})
     ask(made, "POST", "/jobs/messages/batch", {"messages": [{"body": 2}, {"body": 3, "delay_seconds": 0}]})
     assert [message.due_at - NOW for message in made.room.messages("jobs")] == [30, 30, 0]
 
 
-@pytest.mark.parametrize("settings", [{"delivery_delay": 86_401}, {"delivery_delay": -1}, 5])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"delivery_delay": 86_401},
+        {"delivery_delay": -1},
+        {"delivery_paused": "yes"},
+        {"message_retention_period": 59},
+        {"message_retention_period": 1_209_601},
+        {"message_retention_period": True},
+        5,
+    ],
+)
 def test_wrong_settings_are_refused(made: Broker, settings: Any) -> None:
+    before = ask(made, "GET", "/jobs")
     assert ask(made, "PATCH", "/jobs", {"settings": settings})[0] == 400
+    assert ask(made, "GET", "/jobs") == before
+
+
+@pytest.mark.cloudflare("queues/get-started")
+def test_the_name_of_a_queue_cannot_be_changed(made: Broker) -> None:
+    assert ask(made, "PATCH", "/jobs", {"queue_name": "new"})[0] == 400
+    assert ask(made, "PATCH", "/jobs", {"queue_name": "jobs"})[0] == 200
+
+
+@pytest.mark.cloudflare("api/resources/queues/methods/update")
+def test_a_put_sets_what_it_does_not_give_to_the_default(made: Broker) -> None:
+    ask(made, "PATCH", "/jobs", {"settings": {"delivery_delay": 30, "delivery_paused": True}})
+    _, answer = ask(made, "PUT", "/jobs", {"settings": {"message_retention_period": 3600}})
+    settings = {"delivery_delay": 0, "delivery_paused": False, "message_retention_period": 3600}
+    assert answer["result"]["settings"] == settings
 
 
 def test_a_purge_needs_its_confirmation(made: Broker) -> None:
     made.send(1, 2)
     _, answer = ask(made, "POST", "/jobs/purge", {"delete_messages_permanently": True})
     assert answer["result"]["purged"] == 2
+
+
+def test_a_purge_may_be_asked_after(made: Broker) -> None:
+    assert ask(made, "GET", "/jobs/purge")[1]["result"] == {"completed": "", "started_at": ""}
+    ask(made, "POST", "/jobs/purge", {"delete_messages_permanently": True})
+    found = ask(made, "GET", "/jobs/purge")[1]["result"]
+    assert (found["completed"], found["started_at"][:4]) == ("true", "2023")
+
+
+@pytest.mark.cloudflare("changelog/2026-04-15: unacknowledged messages")
+def test_the_metrics_count_what_is_not_acknowledged(made: Broker) -> None:
+    made.send("a", "bb", contentType="text")
+    expected = {"backlog_count": 2, "backlog_bytes": 3, "oldest_message_timestamp_ms": NOW * 1000}
+    assert ask(made, "GET", "/jobs/metrics")[1]["result"] == expected
+    (message, _) = pull(made)
+    assert ask(made, "GET", "/jobs/metrics")[1]["result"] == expected
+    ack(made, [message["lease_id"]])
+    assert ask(made, "GET", "/jobs/metrics")[1]["result"]["backlog_bytes"] == 2
+
+
+def test_a_queue_tells_its_consumers(made: Broker) -> None:
+    (pushed,) = ask(made, "GET", "/pushed/consumers")[1]["result"]
+    assert (pushed["script_name"], pushed["queue_name"], pushed["dead_letter_queue"]) == ("w", "pushed", "")
+    (pulled,) = ask(made, "GET", "/jobs/consumers")[1]["result"]
+    assert (pulled["type"], pulled["dead_letter_queue"], "script" in pulled) == ("http_pull", "dead", False)
+    assert "visibility_timeout_ms" in pulled["settings"] and "max_concurrency" not in pulled["settings"]
+    assert ask(made, "GET", f"/jobs/consumers/{pulled['consumer_id']}")[1]["result"] == pulled
+    assert ask(made, "GET", "/jobs/consumers/none")[0] == 404
+    assert ask(made, "GET", "/dead/consumers")[1]["result"] == []
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("POST", ""), ("DELETE", "/jobs"), ("POST", "/jobs/consumers"), ("DELETE", "/jobs/consumers/any")],
+)
+def test_what_the_configuration_says_is_not_changed_by_requests(made: Broker, method: str, path: str) -> None:
+    status, answer = ask(made, method, path, {"queue_name": "new"})
+    assert (status, answer["success"]) == (405, False)
+    assert "configuration" in answer["errors"][0]["message"]
+
+
+def test_what_is_left_of_a_queue_can_be_deleted(made: Broker) -> None:
+    made.room._store.standings.set("former", "paused", True)
+    made.room._store.send("former", [Draft("i", "text", b"x", 0)], NOW)
+    assert ask(made, "DELETE", "/former")[0] == 200
+    assert ask(made, "GET", "/former")[0] == 404
+    assert ask(made, "DELETE", "/former")[0] == 404
+
+
+def test_peeked_messages_can_be_purged_by_their_references(made: Broker) -> None:
+    made.send(1, 2, 3)
+    (first, _, _) = ask(made, "POST", "/jobs/messages/peek", {})[1]["result"]["messages"]
+    assert first["metadata"]["CF-Content-Type"] == "json"
+    request = {"refs": [{"ref": first["ref"]}, {"ref": "none"}]}
+    answer = ask(made, "POST", "/jobs/messages/purge", request)[1]["result"]
+    assert (answer["errors"], list(answer["warnings"])) == ([], ["none"])
+    assert [message.body for message in made.room.messages("jobs")] == [b"2", b"3"]
+
+
+def test_a_list_of_an_unknown_state_is_refused(made: Broker) -> None:
+    status, answer = ask(made, "GET", "/jobs/messages?state=foo")
+    assert (status, "waiting" in answer["errors"][0]["message"]) == (400, True)
+
+
+@pytest.mark.parametrize("given", [43_200_001, -5, True, "soon"])
+def test_a_visibility_time_out_beyond_its_bounds_is_refused(made: Broker, given: Any) -> None:
+    made.send(1)
+    assert ask(made, "POST", "/jobs/messages/pull", {"visibility_timeout_ms": given})[0] == 400
+    assert len(pull(made)) == 1
+
+
+def test_a_message_that_is_not_there_or_held_cannot_be_retried_or_moved(made: Broker) -> None:
+    made.send(1, 2)
+    (held,) = pull(made, batch_size=1)
+    waiting = made.room.messages("jobs")[1].id
+    for path in ("/jobs/retry", "/jobs/redrive"):
+        assert ask(made, "POST", path, {"id": "none"})[0] == 404
+        status, answer = ask(made, "POST", path, {"id": held["id"]})
+        assert (status, "is with a consumer now" in answer["errors"][0]["message"]) == (409, True)
+    status, answer = ask(made, "POST", "/jobs/redrive", {"id": waiting})
+    assert (status, "died in no queue" in answer["errors"][0]["message"]) == (400, True)
+    assert ask(made, "POST", "/jobs/redrive", {"id": waiting, "to": "dead"})[1]["result"] == {"moved": {"dead": 1}}
 
 
 def test_messages_can_be_listed_and_previewed(made: Broker) -> None:

@@ -76,3 +76,46 @@ def test_two_consumers_are_refused_before_a_file_is_opened(tmp_path: Path) -> No
     with pytest.raises(ConfigError, match='"shop" and "mailer"'):
         room(Bench(tmp_path), shop=CONSUMER, mailer=CONSUMER)
     assert not (tmp_path / "v3").exists()
+
+
+@pytest.mark.parametrize(
+    ("sections", "queue", "near"),
+    [
+        ({"shop": {"producers": [{"binding": "Q", "queue": "jobz"}]}, "mailer": CONSUMER}, "jobz", "jobs"),
+        ({"shop": PRODUCER, "mailer": {"consumers": [{"queue": "job"}]}}, "jobs", "job"),
+        (
+            {
+                "shop": {**PRODUCER, "consumers": [{"queue": "jobs", "dead_letter_queue": "jobs-ded"}]},
+                "mailer": {"consumers": [{"queue": "jobs-dead"}]},
+            },
+            "jobs-ded",
+            "jobs-dead",
+        ),
+    ],
+    ids=["producer", "consumer", "dead letters"],
+)
+def test_a_name_that_looks_misspelt_is_told(tmp_path: Path, sections: Any, queue: str, near: str) -> None:
+    bench = Bench(tmp_path)
+    made = room(bench, **sections)
+    made.check({})
+    assert f'Queue "{queue}" has no consumer, and into "{near}"' in bench.terminal.getvalue()
+    made.close()
+
+
+def test_a_dead_letter_queue_without_a_consumer_is_nothing_unusual(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    made = room(bench, shop={**PRODUCER, "consumers": [{"queue": "jobs", "dead_letter_queue": "jobs-dead"}]})
+    made.check({})
+    assert bench.terminal.getvalue() == ""
+    made.close()
+
+
+@pytest.mark.parametrize(
+    ("others", "hint"), [({"mailer": {"consumers": [{"queue": "job"}]}}, 'did you mean "job"?'), ({}, "-c a -c b")]
+)
+def test_the_first_message_for_nobody_says_what_may_help(tmp_path: Path, others: Any, hint: str) -> None:
+    bench = Bench(tmp_path)
+    made = room(bench, shop=PRODUCER, **others)
+    settle(made.bindings("shop")["Q"].send(1))
+    assert hint in bench.terminal.getvalue()
+    made.close()

@@ -11,11 +11,12 @@ from typing import Any, ClassVar
 
 from pyflare.engines.queues import body
 from pyflare.engines.queues.config import MAX_DELAY_SECONDS
+from pyflare.engines.queues.options import DELAY, fields, ignored
 from pyflare.engines.queues.rows import Row
 from pyflare.interop.containers import JsArray
 from pyflare.interop.dates import JsDate
 from pyflare.interop.errors import range_error, type_error
-from pyflare.interop.proxy import JsObject, JsProxy, get, is_nullish, options
+from pyflare.interop.proxy import JsObject, JsProxy, is_nullish, options
 
 ACK, RETRY = "ack", "retry"
 ABSENT = object()
@@ -70,25 +71,26 @@ class Message(JsProxy):
         elif self._decision == ACK:
             batch._warn(_no_effect("retry()", f"on message {self.id} ", "ack()", "retry() on a message"))
         else:
-            delay = delay_of(how)
+            delay = batch._delay_of("retry", how)
             self._decision = RETRY
             self._delay = self._delay if delay is None else delay
 
 
 class MessageBatch(JsProxy):
-    """A batch of one queue; `remaining` gives what is left behind it when someone asks."""
+    """A batch of one queue; `backlog` gives the metrics at its delivery when someone asks."""
 
     js_name: ClassVar[str] = "QueueController"
 
     def __init__(
-        self, queue: str, rows: Sequence[Row], remaining: Callable[[], Any], warn: Callable[[str], None]
+        self, queue: str, rows: Sequence[Row], backlog: Callable[[], Any], warn: Callable[[str], None]
     ) -> None:
         self.queue = queue
         self._messages = [Message.make(row, self) for row in rows]
-        self._remaining = remaining
+        self._backlog = backlog
         self._warn = warn
         self._decision: str | None = None
         self._delay: int | None = None
+        self._told: set[str] = set()  # options that nobody knows
 
     @property
     def messages(self) -> JsArray:
@@ -99,7 +101,7 @@ class MessageBatch(JsProxy):
     @property
     def metadata(self) -> JsObject:
         if "_metadata" not in self.__dict__:
-            self._metadata: JsObject = JsObject.make({"metrics": self._remaining()})
+            self._metadata: JsObject = JsObject.make({"metrics": self._backlog()})
         return self._metadata
 
     def ackAll(self, *_: Any) -> None:
@@ -113,9 +115,20 @@ class MessageBatch(JsProxy):
         if self._decision == ACK:
             self._warn(_no_effect("retryAll()", "", "ackAll()", "retryAll()"))
             return
-        delay = delay_of(how)
+        delay = self._delay_of("retryAll", how)
         self._decision = RETRY
         self._delay = self._delay if delay is None else delay
+
+    def _delay_of(self, call: str, how: Any) -> int | None:
+        """`delaySeconds` as the integer that JavaScript makes of it; None: not given."""
+        given = fields(how)
+        for sentence in ignored(call, given, DELAY, self._told):
+            self._warn(f"Queue {self.queue}: {sentence}")
+        asked = given.get("delaySeconds")
+        delay = None if is_nullish(asked) else whole(asked)
+        if delay is not None and not 0 <= delay <= MAX_DELAY_SECONDS:
+            raise range_error(f"delaySeconds must be between 0 and {MAX_DELAY_SECONDS}, but received {delay}")
+        return delay
 
 
 class Verdict:
@@ -134,15 +147,6 @@ class Verdict:
                 self.retried.append((message._row, delay))
             else:
                 self.undecided.append(message._row)
-
-
-def delay_of(how: Any) -> int | None:
-    """`delaySeconds` of an options object, as the integer that JavaScript makes of it; None: not given."""
-    given = get(how, "delaySeconds")
-    delay = None if is_nullish(given) else whole(given)
-    if delay is not None and not 0 <= delay <= MAX_DELAY_SECONDS:
-        raise range_error(f"delaySeconds must be between 0 and {MAX_DELAY_SECONDS}, but received {delay}")
-    return delay
 
 
 def whole(value: Any) -> int:

@@ -6,7 +6,6 @@ before, it says the numbers.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
@@ -20,11 +19,12 @@ from pyflare.engines.queues.config import (
     Producer,
     QueuesConfig,
 )
+from pyflare.engines.queues.options import DELAY, SEND, fields, ignored
 from pyflare.engines.queues.rows import Draft, Tally
 from pyflare.interop.dates import JsDate
 from pyflare.interop.errors import JsException, error, type_error
 from pyflare.interop.promise import JsPromise, perform
-from pyflare.interop.proxy import JsObject, JsProxy, get, is_nullish, options
+from pyflare.interop.proxy import JsObject, JsProxy, is_nullish, options
 
 BATCH_DELAY, METADATA, MESSAGE_SIZE, BATCH_SIZE, BATCH_COUNT = (
     "Invalid batch delay (10202)",
@@ -53,16 +53,12 @@ class Broker(Protocol):
 
 def metrics_of(tally: Tally, oldest: float | None, config: QueuesConfig) -> Any:
     """backlogCount, backlogBytes and oldestMessageTimestamp, as `metrics()` and a batch's metadata give them."""
-    metrics: dict[str, Any] = {"backlogCount": tally.waiting, "backlogBytes": tally.bytes}
+    metrics: dict[str, Any] = {"backlogCount": tally.unacknowledged, "backlogBytes": tally.bytes}
     if oldest is not None:
         metrics["oldestMessageTimestamp"] = JsDate.make(float(int(oldest * 1000)))
     elif config.compat.enabled("enable_fast_jsg_struct"):
         metrics["oldestMessageTimestamp"] = None
     return JsObject.make(metrics)
-
-
-SEND_OPTIONS = frozenset(("contentType", "delaySeconds"))
-BATCH_OPTIONS = frozenset(("delaySeconds",))
 
 
 class WorkerQueue(JsProxy):
@@ -102,8 +98,8 @@ class WorkerQueue(JsProxy):
     def _fix_one(self, *args: Any) -> Sequence[Draft]:
         if not args:
             raise _not_of_type("send", "Value")
-        how = _fields(args[1] if len(args) > 1 else None)
-        self._tell_unknown("send", how, SEND_OPTIONS)
+        how = fields(args[1] if len(args) > 1 else None)
+        self._tell_ignored("send", how, SEND)
         draft = self._draft(self._broker.new_id(), args[0], how, self._usual_delay())
         size = len(draft.body)
         if size > MAX_MESSAGE_BYTES:
@@ -117,8 +113,8 @@ class WorkerQueue(JsProxy):
         begin = getattr(args[0], "__iter__", None) if args else None  # also that of a Python iterator in its proxy
         if begin is None or isinstance(args[0], (str, bytes)):
             raise _not_of_type("sendBatch", "Sequence")
-        how = _fields(args[1] if len(args) > 1 else None)
-        self._tell_unknown("sendBatch", how, BATCH_OPTIONS)
+        how = fields(args[1] if len(args) > 1 else None)
+        self._tell_ignored("sendBatch", how, DELAY)
         given = how.get("delaySeconds")
         delay = self._usual_delay() if is_nullish(given) else whole(given)
         # One random id a batch, its first digits counted up: asking for entropy 100 times takes longer than the rest.
@@ -128,15 +124,15 @@ class WorkerQueue(JsProxy):
         for at, message in enumerate(begin()):
             if isinstance(message, dict):
                 raise type_error(f"{body.NO_BODY}: a dict that an iterator gives is not converted, one in a list is")
-            fields = _fields(message)
-            drafts.append(self._draft(f"{(first + at) % 2**32:08x}{rest}", fields.get("body"), fields, delay))
+            own = fields(message)
+            drafts.append(self._draft(f"{(first + at) % 2**32:08x}{rest}", own.get("body"), own, delay))
         if not drafts:
             raise type_error("sendBatch() requires at least one message")
         self._check_batch([len(draft.body) for draft in drafts])
         if not is_nullish(given):
             self._check_delay("sendBatch", delay, BATCH_DELAY)
-        for own in {draft.delay for draft in drafts}:
-            self._check_delay("sendBatch", own, METADATA)
+        for each in {draft.delay for draft in drafts}:
+            self._check_delay("sendBatch", each, METADATA)
         return drafts
 
     def _check_batch(self, sizes: Sequence[int]) -> None:
@@ -156,26 +152,23 @@ class WorkerQueue(JsProxy):
 
     def _check_delay(self, call: str, delay: float, code: str) -> None:
         if not 0 <= delay <= MAX_DELAY_SECONDS:
-            text = f"message delay {delay:g} is invalid: it must be between 0 and {MAX_DELAY_SECONDS} seconds"
+            text = f"message delay {delay:.12g} is invalid: it must be between 0 and {MAX_DELAY_SECONDS} seconds"
+            self._broker.warn(f"Queue {self._producer.queue}: {text}")
             # A delay is no size: nothing sensible can be done with a wrong one, even where limits only warn.
             raise self._fault(call, code, text)
 
-    def _tell_unknown(self, call: str, given: Mapping[str, Any], known: frozenset[str]) -> None:
-        """JavaScript drops an option that nobody knows; a misspelt one is worth a line, once."""
-        for name in given.keys() - known - self._told:
-            self._told.add(name)
-            near = difflib.get_close_matches(name, known, 1, 0.5)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            self._broker.warn(f"Queue {self._producer.queue}: {call}() ignores the option {name!r}{hint}")
+    def _tell_ignored(self, call: str, given: Mapping[str, Any], known: frozenset[str]) -> None:
+        for sentence in ignored(call, given, known, self._told):
+            self._broker.warn(f"Queue {self._producer.queue}: {sentence}")
 
     def _usual_delay(self) -> int:
         """What holds when neither message nor batch says anything: the producer's, else the queue's."""
         own = self._producer.delivery_delay
         return self._broker.delivery_delay(self._producer.queue) if own is None else own
 
-    def _draft(self, id: str, value: Any, fields: Mapping[str, Any], delay: float) -> Draft:
-        kind = body.content_type(fields.get("contentType"), self._default_type)
-        given = fields.get("delaySeconds")
+    def _draft(self, id: str, value: Any, how: Mapping[str, Any], delay: float) -> Draft:
+        kind = body.content_type(how.get("contentType"), self._default_type)
+        given = how.get("delaySeconds")
         return Draft(id, kind, body.encode(value, kind), delay if is_nullish(given) else whole(given))
 
     def _refuse(self, call: str, code: str, text: str, large: bool = False) -> None:
@@ -197,15 +190,6 @@ class WorkerQueue(JsProxy):
     def _metrics(self) -> Any:
         queue = self._producer.queue
         return metrics_of(self._broker.tally(queue), self._broker.oldest(queue), self._config)
-
-
-def _fields(options: Any) -> Mapping[str, Any]:
-    """The properties of an options object or of a message of `sendBatch`."""
-    if type(options) is JsObject:
-        return options.__dict__
-    if isinstance(options, Mapping):
-        return options
-    return {} if is_nullish(options) else {name: get(options, name) for name in ("body", "contentType", "delaySeconds")}
 
 
 def _not_of_type(call: str, kind: str) -> JsException:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,17 +14,18 @@ from pyflare.errors import ConfigError
 # developers.cloudflare.com/queues/platform/limits and queues/configuration/batching-retries
 MAX_MESSAGE_BYTES = 128_000
 MAX_BATCH_MESSAGES = 100
-MAX_BATCH_BYTES = 288_000  # (256 + 32) KB: what the local broker of wrangler enforces; the page says 256 KB
+MAX_BATCH_BYTES = 256_000  # the local broker of wrangler lets 288,000 pass
 MAX_DELAY_SECONDS = 86_400
 MAX_RETRIES = 100
 MAX_BATCH_TIMEOUT_SECONDS = 60
 MAX_CONCURRENCY = 250
 MAX_VISIBILITY_TIMEOUT_MS = 12 * 60 * 60 * 1000
-RETENTION_SECONDS = 4 * 86_400.0
-RETENTION_NOTICE_SECONDS = 86_400.0  # how long before the end a line says so; ours
+MIN_RETENTION_SECONDS, MAX_RETENTION_SECONDS = 60, 14 * 86_400
+RETENTION_NOTICE_SECONDS = 86_400.0  # how long before the end a line says so, a quarter of a shorter retention; ours
 RETENTION_AGAIN_SECONDS = 60.0  # ours: between two looks at a message that is held past its time
 CONSUMER_TIMEOUT_SECONDS = 15 * 60.0
 
+DEFAULT_RETENTION_SECONDS = 4 * 86_400
 DEFAULT_BATCH_SIZE = 10
 DEFAULT_BATCH_TIMEOUT_SECONDS = 5
 DEFAULT_RETRIES = 3
@@ -78,6 +80,8 @@ NUMBERS = {  # key of a consumer -> least, greatest
 }
 FRACTIONS = ("max_batch_timeout", "consumer_timeout")  # these may be parts of a second; the others are whole
 TYPES = ("worker", "http_pull")
+VALID_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")  # queues/get-started
+NAME_RULE = "a name has 1 to 63 letters, digits and dashes, and a letter or digit at both ends"
 
 
 def parse(config: WorkerConfig, diagnostics: Diagnostics) -> QueuesConfig:
@@ -119,7 +123,7 @@ class _Reader:
     def producer(self, path: str, item: Any) -> Producer | None:
         if not self.is_object(path, item):
             return None
-        binding, queue = self.text(path, item, "binding"), self.text(path, item, "queue")
+        binding, queue = self.text(path, item, "binding"), self.name(path, item, "queue")
         delay = None
         if item.get("delivery_delay") is not None:
             delay = int(self.number(path, item, "delivery_delay", 0, 0, MAX_DELAY_SECONDS))
@@ -128,11 +132,11 @@ class _Reader:
     def consumer(self, path: str, item: Any) -> Consumer | None:
         if not self.is_object(path, item):
             return None
-        queue = self.text(path, item, "queue")
+        queue = self.name(path, item, "queue")
         kind = item.get("type") or "worker"
         if kind not in TYPES:
             self.diagnostics.fault(f"{path}.type", f'must be "worker" or "http_pull", not {kind!r}')
-        dead = self.text(path, item, "dead_letter_queue") if item.get("dead_letter_queue") is not None else None
+        dead = self.name(path, item, "dead_letter_queue") if item.get("dead_letter_queue") is not None else None
         if dead and dead == queue:
             self.diagnostics.fault(
                 f"{path}.dead_letter_queue", f'Dead letter queue for queue "{queue}" cannot be itself'
@@ -175,6 +179,13 @@ class _Reader:
         self.diagnostics.fault(f"{path}.{key}", problem)
         return ""
 
+    def name(self, path: str, item: Mapping[str, Any], key: str) -> str:
+        """Of a queue; one that Cloudflare would not make works here."""
+        found = self.text(path, item, key)
+        if found and not VALID_NAME.fullmatch(found):
+            self.diagnostics.warn(f'{path}.{key}: Cloudflare makes no queue called "{found}": {NAME_RULE}')
+        return found
+
     def number(
         self, path: str, item: Mapping[str, Any], key: str, default: float, least: float, greatest: float
     ) -> float:
@@ -185,7 +196,8 @@ class _Reader:
             self.diagnostics.fault(f"{path}.{key}", f"must be a number, not {_kind(value)}")
             return default
         if not least <= value <= greatest:
-            self.diagnostics.fault(f"{path}.{key}", f"must be between {least:.12g} and {greatest:.12g}, not {value:g}")
+            span = f"{least:.12g} and {greatest:.12g}"
+            self.diagnostics.fault(f"{path}.{key}", f"must be between {span}, not {value:.12g}")
             return default
         if isinstance(value, float) and not value.is_integer() and key not in FRACTIONS:
             self.diagnostics.fault(f"{path}.{key}", f"must be a whole number, not {value:g}")

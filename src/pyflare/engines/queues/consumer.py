@@ -50,7 +50,7 @@ class PushConsumer:
 
     def due(self) -> float | None:
         """When a batch is to be started; None: nothing waits, or no batch may start."""
-        if len(self.flights) >= self.allowed or self._store.standing(self.queue).paused:
+        if len(self.flights) >= self.allowed or self._store.standings.of(self.queue).paused:
             return None
         if self._stale:
             self._due, self._stale = self._ask(), False

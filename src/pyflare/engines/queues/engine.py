@@ -17,9 +17,11 @@ from pyflare.engines.queues.batch import MessageBatch, Verdict
 from pyflare.engines.queues.binding import WorkerQueue, metrics_of
 from pyflare.engines.queues.config import Consumer, QueuesConfig
 from pyflare.engines.queues.consumer import Flight, PushConsumer
+from pyflare.engines.queues.names import misspelt
 from pyflare.engines.queues.panel import panel
 from pyflare.engines.queues.pull import Outcome, PullConsumer, Pulled
 from pyflare.engines.queues.rest import Route, routes
+from pyflare.engines.queues.retention import Retention
 from pyflare.engines.queues.rows import Buried, Draft, Fate, Listed, Standing, Tally
 from pyflare.engines.queues.store import Busy, Store
 from pyflare.interop import traces
@@ -37,7 +39,7 @@ class Overview:
     tally: Tally
     delayed: int  # of the waiting messages
     standing: Standing
-    oldest: float | None  # when the oldest waiting message was sent
+    oldest: float | None  # when the oldest message was sent
     consumer: Consumer | None
     worker: str | None  # that consumes it
     producers: Sequence[str]  # "worker.BINDING"
@@ -61,15 +63,22 @@ class Queues(Engine):
                     self._push[consumer.queue] = PushConsumer(worker, consumer, config, self._store)
                 else:
                     self._pull[consumer.queue] = PullConsumer(consumer, self._store, self._new_lease)
+        self._misspelt = misspelt(configs.values())
+        self._purged: dict[str, float] = {}  # queue -> when it was last purged, while this server runs
         self._stopped = False
         self._store.recover(ctx.clock.now())
-        self._retention_due = self._next_retention(ctx.clock.now())
+        self._retention = Retention(self._store, ctx.log, ctx.clock.now())
 
     @staticmethod
     def parse(config: WorkerConfig, diagnostics: Diagnostics) -> QueuesConfig:
         return settings.parse(config, diagnostics)
 
     agree = staticmethod(settings.agree)
+
+    def check(self, exports: Mapping[str, Mapping[str, type]]) -> None:
+        for queue, near in self._misspelt.items():
+            text = f'Queue "{queue}" has no consumer, and into "{near}", which has one, nothing goes: a name misspelt?'
+            self._ctx.log.once("warn", f"queues.misspelt.{queue}", text)
 
     def bindings(self, worker: str) -> Mapping[str, WorkerQueue]:
         config = self._configs[worker]
@@ -83,7 +92,7 @@ class Queues(Engine):
     def next_due(self) -> float | None:
         if self._stopped:
             return None
-        dues = [self._retention_due]
+        dues = [self._retention.due]
         for consumer in self._push.values():
             dues += (consumer.due(), consumer.deadline())
         dues += (consumer.due() for consumer in self._pull.values())
@@ -100,8 +109,9 @@ class Queues(Engine):
             if (due := pulled.due()) is not None and due <= now:
                 self._report(pulled.queue, pulled.fate, self._store.bury_spent(pulled.queue, pulled.fate, now))
                 pulled.changed()
-        if self._retention_due is not None and self._retention_due <= now:
-            self._age(now)
+        if self._retention.due is not None and self._retention.due <= now:
+            for queue in self._retention.run(now):
+                self._changed(queue)
 
     def busy(self) -> Sequence[str]:
         return [f"queue {name}" for name, consumer in self._push.items() if consumer.flights]
@@ -133,8 +143,8 @@ class Queues(Engine):
         self._report(queue, consumer.fate, taken.buried)
         if not taken.rows:
             return
-        remaining = functools.partial(self._remaining, consumer, self._store.tally(queue))
-        batch = MessageBatch.make(queue, taken.rows, remaining, self._ctx.log.warn)
+        backlog = functools.partial(self._backlog, consumer, self._store.tally(queue))
+        batch = MessageBatch.make(queue, taken.rows, backlog, self._ctx.log.warn)
         flight = Flight(lease, taken.rows, batch, now + consumer.config.consumer_timeout, monotonic())
         consumer.flights[lease] = flight
         flight.task = self._ctx.spawn(self._deliver(consumer, flight))
@@ -188,7 +198,7 @@ class Queues(Engine):
         self._report(consumer.queue, consumer.fate, buried)
         flight.task.cancel()
 
-    def _remaining(self, consumer: PushConsumer, tally: Tally) -> Any:
+    def _backlog(self, consumer: PushConsumer, tally: Tally) -> Any:
         return metrics_of(tally, self._store.oldest(consumer.queue), consumer.config)
 
     def _log_batch(
@@ -216,47 +226,22 @@ class Queues(Engine):
             else:
                 self._ctx.log.warn(f'Moving {start} to dead letter queue "{fate.dead_letter_queue}" {tries}...')
         if buried and fate.dead_letter_queue is not None:
-            self._changed(fate.dead_letter_queue)
-
-    # --- retention ------------------------------------------------------------------------------------------------
-
-    def _age(self, now: float) -> None:
-        """Delete what is past retention, and say what soon will be."""
-        days = f"{settings.RETENTION_SECONDS / 86_400:g} days"
-        for queue, count in self._store.expire(now - settings.RETENTION_SECONDS, now).items():
-            self._ctx.log.warn(f'Queue "{queue}": {count} message(s) expired after {days}', queue=queue)
-            self._changed(queue)
-        hours = settings.RETENTION_NOTICE_SECONDS / 3600
-        soon = now - settings.RETENTION_SECONDS + settings.RETENTION_NOTICE_SECONDS
-        for queue, count in self._store.arrived_before(soon, now).items():
-            text = f'Queue "{queue}": {count} message(s) are {days} old in less than {hours:g} hours and will expire'
-            self._ctx.log.once("warn", f"queues.retention.{queue}", text)
-        self._retention_due = self._next_retention(now)
-
-    def _next_retention(self, now: float) -> float | None:
-        oldest = self._store.oldest_arrival()
-        if oldest is None:
-            return None
-        notice = oldest + settings.RETENTION_SECONDS - settings.RETENTION_NOTICE_SECONDS
-        end = oldest + settings.RETENTION_SECONDS
-        if now < notice:
-            return notice
-        return end if now < end else now + settings.RETENTION_AGAIN_SECONDS  # someone holds it
+            self._arrived(fate.dead_letter_queue, self._ctx.clock.now())
 
     # --- what the binding asks ------------------------------------------------------------------------------------
 
     def send(self, queue: str, drafts: Sequence[Draft]) -> None:
         now = self._ctx.clock.now()
         self._store.send(queue, drafts, now)
-        if self._retention_due is None:
-            self._retention_due = now + settings.RETENTION_SECONDS - settings.RETENTION_NOTICE_SECONDS
         if queue not in self._push and queue not in self._pull:
+            near = self._misspelt.get(queue)
+            hint = f'did you mean "{near}"?' if near else "-c a -c b runs the worker that consumes it beside this one"
             text = f'Queue "{queue}" has no consumer among the running workers: its messages are kept until it has one'
-            self._ctx.log.once("warn", f"queues.consumer.{queue}", text)
-        self._changed(queue)
+            self._ctx.log.once("warn", f"queues.consumer.{queue}", f"{text}; {hint}")
+        self._arrived(queue, now)
 
     def delivery_delay(self, queue: str) -> int:
-        return self._store.standing(queue).delivery_delay
+        return self._store.standings.of(queue).delivery_delay
 
     def tally(self, queue: str) -> Tally:
         return self._store.tally(queue)
@@ -274,11 +259,7 @@ class Queues(Engine):
 
     def names(self) -> Sequence[str]:
         """Every queue that is configured or has messages."""
-        named = set(self._store.queues()) | set(self._push) | set(self._pull)
-        for config in self._configs.values():
-            named.update(producer.queue for producer in config.producers)
-            named.update(c.dead_letter_queue for c in config.consumers if c.dead_letter_queue)
-        return sorted(named)
+        return sorted({*self._store.queues(), *self._configured()})
 
     def overview(self, queue: str) -> Overview:
         push, pull = self._push.get(queue), self._pull.get(queue)
@@ -293,7 +274,7 @@ class Queues(Engine):
             queue,
             self._store.tally(queue),
             self._store.delayed(queue, self._ctx.clock.now()),
-            self._store.standing(queue),
+            self._store.standings.of(queue),
             self._store.oldest(queue),
             consumer,
             push.worker if push else None,
@@ -316,21 +297,46 @@ class Queues(Engine):
 
     def pause_delivery(self, queue: str) -> None:
         """No batch of the queue starts; messages are still accepted. Survives a restart."""
-        self._store.set_paused(queue, True)
+        self._store.standings.set(queue, "paused", True)
 
     def resume_delivery(self, queue: str) -> None:
-        self._store.set_paused(queue, False)
+        self._store.standings.set(queue, "paused", False)
         self._changed(queue)
 
     def purge(self, queue: str) -> int:
         """Delete every message; how many."""
         purged = self._store.purge(queue)
+        self._purged[queue] = self._ctx.clock.now()
         self._changed(queue)
         return purged
 
+    def purged_at(self, queue: str) -> float | None:
+        """When this server last purged the queue."""
+        return self._purged.get(queue)
+
+    def delete_message(self, queue: str, seq: int, id: str) -> bool:
+        """Whether it was there."""
+        deleted = self._store.delete(queue, seq, id)
+        self._changed(queue)
+        return deleted
+
+    def configured(self, queue: str) -> bool:
+        """Whether a configuration names the queue; else only its messages or settings are left."""
+        return queue in self._configured()
+
+    def forget(self, queue: str) -> None:
+        """Delete what is left of a queue that no configuration names any more."""
+        self._store.forget(queue)
+
     def set_delivery_delay(self, queue: str, seconds: int) -> None:
         """How long messages wait that say nothing of it themselves, nor does their batch or producer."""
-        self._store.set_delivery_delay(queue, seconds)
+        self._store.standings.set(queue, "delivery_delay", seconds)
+
+    def set_retention(self, queue: str, seconds: int) -> None:
+        """How long messages are kept, those that wait already too."""
+        self._store.standings.set(queue, "retention", seconds)
+        self._retention.due = self._ctx.clock.now()
+        self._ctx.poke()
 
     def retry_now(self, queue: str, id: str | None = None) -> int:
         """Make delayed messages due (one, or all); how many."""
@@ -341,8 +347,9 @@ class Queues(Engine):
     def redrive(self, queue: str, to: str | None = None, id: str | None = None) -> Mapping[str, int]:
         """Move dead letters back to where they died, or to `to`, with attempts anew: how many to which queue."""
         moved = self._store.redrive(queue, self._ctx.clock.now(), to, id)
-        for target in {queue, *moved}:
-            self._changed(target)
+        self._changed(queue)
+        for target in moved:
+            self._arrived(target, self._ctx.clock.now())
         return moved
 
     # --- HTTP consumers -------------------------------------------------------------------------------------------
@@ -351,9 +358,13 @@ class Queues(Engine):
         """Whether HTTP clients consume the queue."""
         return queue in self._pull
 
+    def paused(self, queue: str) -> bool:
+        """Whether delivery is."""
+        return self._store.standings.of(queue).paused
+
     def pull(self, queue: str, size: int, visibility_ms: float | None = None) -> Sequence[Pulled]:
         """Lease up to `size` messages to an HTTP client; none while delivery is paused."""
-        if self._stopped or self._store.standing(queue).paused:
+        if self._stopped or self.paused(queue):
             return []
         consumer = self._pull[queue]
         pulled, buried = consumer.pull(self._ctx.clock.now(), size, visibility_ms)
@@ -379,6 +390,17 @@ class Queues(Engine):
         return routes(self)
 
     # --- inside ---------------------------------------------------------------------------------------------------
+
+    def _configured(self) -> set[str]:
+        named = set(self._push) | set(self._pull)
+        for config in self._configs.values():
+            named.update(producer.queue for producer in config.producers)
+            named.update(c.dead_letter_queue for c in config.consumers if c.dead_letter_queue)
+        return named
+
+    def _arrived(self, queue: str, now: float) -> None:
+        self._retention.arrived(queue, now)
+        self._changed(queue)
 
     def _changed(self, queue: str) -> None:
         consumer = self._push.get(queue) or self._pull.get(queue)

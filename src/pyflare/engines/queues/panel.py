@@ -58,11 +58,15 @@ def _actions(engine: Queues) -> dict[str, Action]:
         message = {"body": value, "content_type": content_type, "delay_seconds": delay_seconds}
         return api.push(message, {"queue_id": queue})
 
-    def messages(queue: str, **filters: Any) -> Any:
-        return api.messages(None, {"queue_id": queue, **filters})
+    def messages(
+        queue: str, state: str = "all", id: str | None = None, contains: str | None = None,
+        after: int = 0, limit: int = 100,
+    ) -> Any:  # fmt: skip
+        filters: dict[str, Any] = {"id": id or None, "contains": contains or None, "after": after, "limit": limit}
+        return api.messages(None, {"queue_id": queue, "state": state or "all", **filters})
 
     def peek(queue: str, limit: int = 10) -> Any:
-        return api.preview({"batch_size": limit}, {"queue_id": queue})
+        return api.peek({"batch_size": limit}, {"queue_id": queue})
 
     def pause(queue: str) -> Any:
         return api.change({"settings": {"delivery_paused": True}}, {"queue_id": queue})
@@ -70,8 +74,9 @@ def _actions(engine: Queues) -> dict[str, Action]:
     def resume(queue: str) -> Any:
         return api.change({"settings": {"delivery_paused": False}}, {"queue_id": queue})
 
-    def update(queue: str, delivery_delay: int | None = None) -> Any:
-        return api.change({"settings": {"delivery_delay": delivery_delay}}, {"queue_id": queue})
+    def update(queue: str, delivery_delay: int | None = None, message_retention_period: int | None = None) -> Any:
+        settings = {"delivery_delay": delivery_delay, "message_retention_period": message_retention_period}
+        return api.change({"settings": settings}, {"queue_id": queue})
 
     def purge(queue: str) -> Any:
         return api.purge({"delete_messages_permanently": True}, {"queue_id": queue})
@@ -89,7 +94,7 @@ def _actions(engine: Queues) -> dict[str, Action]:
         Action("send", send, ("queue", "body", "content_type", "delay_seconds")),
         Action("pause", pause, ("queue",)),
         Action("resume", resume, ("queue",)),
-        Action("update", update, ("queue", "delivery_delay")),
+        Action("update", update, ("queue", "delivery_delay", "message_retention_period")),
         Action("purge", purge, ("queue",), danger=True),
         Action("retry", retry, ("queue", "id")),
         Action("redrive", redrive, ("queue", "to", "id")),
@@ -101,7 +106,8 @@ def _value(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as fault:
-        raise Refused(400, 10208, f"The body is not valid JSON ({fault}); a text needs its quotes") from None
+        hint = "a text needs its quotes, or the type text (--type text)"
+        raise Refused(400, 10208, f"The body is not valid JSON ({fault}); {hint}") from None
 
 
 def _time(seconds: float | None) -> str:

@@ -7,11 +7,11 @@ also when someone else has the message by then.
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pyflare.engines.queues.config import MAX_BATCH_MESSAGES, MAX_VISIBILITY_TIMEOUT_MS, Consumer
+from pyflare.engines.queues.config import MAX_BATCH_MESSAGES, Consumer
 from pyflare.engines.queues.rows import Buried, Fate, Row
 from pyflare.engines.queues.store import Store
 
@@ -30,11 +30,11 @@ class _Held(NamedTuple):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What `acknowledge` did; warnings are sentences."""
+    """What `acknowledge` did; warnings: lease id -> a sentence."""
 
     acked: int
     retried: int
-    warnings: Sequence[str]
+    warnings: Mapping[str, str]
     buried: Sequence[Buried]
 
 
@@ -63,7 +63,7 @@ class PullConsumer:
     def pull(self, now: float, size: int, visibility_ms: float | None) -> tuple[Sequence[Pulled], Sequence[Buried]]:
         """Lease up to `size` messages that are due."""
         given = self.consumer.visibility_timeout_ms if visibility_ms is None else visibility_ms
-        until = now + min(max(given, 0.0), MAX_VISIBILITY_TIMEOUT_MS) / 1000
+        until = now + given / 1000
         lease = self._new_lease()
         limit = min(max(size, 1), MAX_BATCH_MESSAGES)
         taken = self._store.take(self.queue, limit, self.fate, lease, now, until)
@@ -72,7 +72,7 @@ class PullConsumer:
 
     def acknowledge(self, now: float, acks: Sequence[str], retries: Sequence[tuple[str, float | None]]) -> Outcome:
         """Delete what is acknowledged; make due again, after its delay in seconds, what is to be retried."""
-        warnings: list[str] = []
+        warnings: dict[str, str] = {}
         buried: list[Buried] = []
         acked = retried = 0
         for text in acks:
@@ -87,12 +87,12 @@ class PullConsumer:
         self.changed()
         return Outcome(acked, retried, warnings, buried)
 
-    def _held(self, text: str, strict: bool, warnings: list[str]) -> _Held | None:
+    def _held(self, text: str, strict: bool, warnings: dict[str, str]) -> _Held | None:
         """The message of a lease id, with the lease that holds it now; `strict`: only if that is the same lease."""
         seq, lease, id = parse_lease_id(text)
         held = self._store.held(self.queue, seq)
         if held is None or held[0] != id or held[3] is None or (strict and held[3] != lease):
-            warnings.append(f"Lease {text} holds no message of queue {self.queue}")
+            warnings[text] = f"The lease holds no message of queue {self.queue}"
             return None
         return _Held(Row(seq, id, b"", "", 0.0, held[2], held[1], 0.0), held[3])
 

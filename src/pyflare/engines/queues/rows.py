@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from pyflare.engines.queues.config import DEFAULT_RETENTION_SECONDS
+
 
 class Draft(NamedTuple):
     """A message to send; `delay` in seconds."""
@@ -72,22 +74,28 @@ class Taken(NamedTuple):
 
 @dataclass(frozen=True)
 class Tally:
-    """Counts of one queue; `waiting` includes delayed messages and excludes leased ones."""
+    """Counts of one queue; `waiting` includes delayed messages and excludes leased ones, `bytes` are those of both."""
 
     waiting: int = 0
     bytes: int = 0
     leased: int = 0
 
+    @property
+    def unacknowledged(self) -> int:
+        """What Cloudflare calls the backlog (changelog of queues, 2026-04-15)."""
+        return self.waiting + self.leased
+
 
 @dataclass(frozen=True)
 class Standing:
-    """What the table `queues` says of one queue."""
+    """What the table `queues` says of one queue; the fields are its columns."""
 
     paused: bool = False
     dropped: int = 0
     dead_lettered: int = 0
     expired: int = 0
     delivery_delay: int = 0  # seconds, where neither message nor batch nor producer says another
+    retention: int = DEFAULT_RETENTION_SECONDS
 
 
 NO_TALLY = Tally()

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import apsw
 
 from pyflare.engines.queues.rows import (
-    NO_STANDING,
     NO_TALLY,
     Buried,
     Draft,
@@ -24,10 +22,10 @@ from pyflare.engines.queues.rows import (
     Listed,
     Row,
     Spent,
-    Standing,
     Taken,
     Tally,
 )
+from pyflare.engines.queues.standings import Standings
 from pyflare.storage.database import Database
 
 HELD = 1e12  # later than any time; a row of this time is not in the index of times
@@ -65,6 +63,7 @@ MIGRATIONS = (
     DROP INDEX messages_due;
     CREATE INDEX messages_due ON messages (queue, due_at, attempts) WHERE due_at < 1e12;
     """,
+    "ALTER TABLE queues ADD COLUMN retention INTEGER NOT NULL DEFAULT 345600;",
 )
 
 INSERT = """
@@ -90,16 +89,14 @@ SPENT_DUE = "SELECT due_at FROM messages WHERE queue = ? AND due_at < 1e12 AND a
 SPENT = """
     SELECT seq, id, size, attempts, lease FROM messages
     WHERE queue = ? AND due_at <= ? AND due_at < 1e12 AND attempts > ? ORDER BY due_at, seq"""
-OLDEST = "SELECT sent_at FROM messages WHERE queue = ? AND lease IS NULL ORDER BY seq LIMIT 1"
-TALLY = """
-    SELECT queue, sum(lease IS NULL), sum(CASE WHEN lease IS NULL THEN size ELSE 0 END), sum(lease IS NOT NULL)
-    FROM messages GROUP BY queue"""
+OLDEST = "SELECT sent_at FROM messages WHERE queue = ? ORDER BY seq LIMIT 1"
+TALLY = "SELECT queue, sum(lease IS NULL), sum(size), sum(lease IS NOT NULL) FROM messages GROUP BY queue"
 TALLY_OF = TALLY.replace("GROUP BY", "WHERE queue = ? GROUP BY")
-OLDEST_ARRIVAL = "SELECT arrived_at FROM messages ORDER BY seq LIMIT 1"
+FIRST_ARRIVAL = "SELECT arrived_at FROM messages WHERE queue = ? ORDER BY seq LIMIT 1"
 # A lease of an HTTP consumer ends by itself; what it held may not be asked for again.
-NOT_HELD = "(lease IS NULL OR due_at <= :now)"
-ARRIVED_BEFORE = f"SELECT queue, count(*) FROM messages WHERE arrived_at <= :then AND {NOT_HELD} GROUP BY queue"
-EXPIRE = f"DELETE FROM messages WHERE arrived_at <= :then AND {NOT_HELD}"
+OLD = "queue = :queue AND arrived_at <= :then AND (lease IS NULL OR due_at <= :now)"
+ARRIVED_BEFORE = f"SELECT count(*) FROM messages WHERE {OLD}"
+EXPIRE = f"DELETE FROM messages WHERE {OLD}"
 PURGE = "DELETE FROM messages WHERE queue = ?"
 LIST = """
     SELECT seq, id, body, content_type, sent_at, attempts, size, due_at, lease, origin,
@@ -121,18 +118,7 @@ REDRIVEN = """
       AND (:id IS NULL OR id = :id)
     ORDER BY seq LIMIT :limit"""
 BY_SEQ = "SELECT id, size, attempts, lease, due_at FROM messages WHERE seq = ? AND queue = ?"
-SETTINGS = "SELECT name, paused, dropped, dead_lettered, expired, delivery_delay FROM queues"
-SET_PAUSED = """
-    INSERT INTO queues (name, paused) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET paused = excluded.paused"""
-SET_DELAY = """
-    INSERT INTO queues (name, delivery_delay) VALUES (?, ?)
-    ON CONFLICT (name) DO UPDATE SET delivery_delay = excluded.delivery_delay"""
-COUNT = {
-    column: f"""
-    INSERT INTO queues (name, {column}) VALUES (?, ?)
-    ON CONFLICT (name) DO UPDATE SET {column} = {column} + excluded.{column}"""
-    for column in ("dropped", "dead_lettered", "expired")
-}
+DELETE_ONE = "DELETE FROM messages WHERE seq = ? AND queue = ? AND id = ?"
 
 
 def _span(rows: Sequence[Row]) -> tuple[int, int] | None:
@@ -153,7 +139,7 @@ class Store:
             self._db.checkpoint_aside()
         # Counted once at the start and kept from then on: `send` answers with them each time.
         self._tallies = {queue: Tally(*counts) for queue, *counts in self._db.execute(TALLY)}
-        self._standings = {name: Standing(bool(paused), *rest) for name, paused, *rest in self._db.execute(SETTINGS)}
+        self.standings = Standings(self._db)
 
     def close(self) -> None:
         self._db.close()
@@ -196,8 +182,8 @@ class Store:
                 if row.attempts > fate.max_retries + 1
             ]
             buried = self._bury(queue, spent, fate, now)
-        fresh = [row.size for row in rows if row.lease is None]
-        self._count(queue, -len(fresh), -sum(fresh), len(fresh))
+        fresh = sum(row.lease is None for row in rows)
+        self._count(queue, -fresh, 0, fresh)
         return Taken(rows, buried)
 
     def settle(
@@ -223,7 +209,7 @@ class Store:
             changed = self._db.raw.total_changes() - before
             buried = self._bury(queue, [end for end in ends if self._lease_of(end.seq, queue) == lease], fate, now)
         if changed == len(acked) + len(again):
-            self._count(queue, len(again), sum(row.size for row, _ in again), -changed)
+            self._count(queue, len(again), -sum(row.size for row in acked), -changed)
         else:
             self._recount([queue])
         return buried
@@ -262,26 +248,27 @@ class Store:
         due: float | None = self._db.value(SPENT_DUE, (queue, max_retries))
         return due
 
-    def oldest_arrival(self) -> float | None:
-        """When the oldest message of all queues arrived there."""
-        arrived: float | None = self._db.value(OLDEST_ARRIVAL)
+    def first_arrival(self, queue: str) -> float | None:
+        """When the message arrived that has been in the queue for longest."""
+        arrived: float | None = self._db.value(FIRST_ARRIVAL, (queue,))
         return arrived
 
     # --- counting -------------------------------------------------------------------------------------------------
 
     def queues(self) -> Sequence[str]:
         """Every queue that has messages or a standing."""
-        return sorted({*self._standings, *(name for name, tally in self._tallies.items() if tally != Tally())})
+        return sorted({*self.standings.names(), *self.filled()})
+
+    def filled(self) -> Sequence[str]:
+        """Every queue that has messages."""
+        return [queue for queue, tally in self._tallies.items() if tally.unacknowledged]
 
     def tally(self, queue: str) -> Tally:
         return self._tallies.get(queue, NO_TALLY)
 
-    def standing(self, queue: str) -> Standing:
-        return self._standings.get(queue, NO_STANDING)
-
     def oldest(self, queue: str) -> float | None:
-        """When the oldest waiting message was sent."""
-        if not self.tally(queue).waiting:
+        """When the oldest message was sent, held ones too."""
+        if not self.tally(queue).unacknowledged:
             return None
         sent: float | None = self._db.value(OLDEST, (queue,))
         return sent
@@ -319,14 +306,6 @@ class Store:
         )
         return [Listed(*row) for row in found]
 
-    def set_paused(self, queue: str, paused: bool) -> None:
-        self._db.execute(SET_PAUSED, (queue, int(paused)))
-        self._standings[queue] = replace(self.standing(queue), paused=paused)
-
-    def set_delivery_delay(self, queue: str, seconds: int) -> None:
-        self._db.execute(SET_DELAY, (queue, seconds))
-        self._standings[queue] = replace(self.standing(queue), delivery_delay=seconds)
-
     def purge(self, queue: str) -> int:
         """Delete every message, held ones too; how many."""
         with self._db.transaction():
@@ -334,6 +313,19 @@ class Store:
             purged = self._db.changes
         self._recount([queue])
         return purged
+
+    def delete(self, queue: str, seq: int, id: str) -> bool:
+        """Delete one message, also when it is held; whether it was there."""
+        self._db.execute(DELETE_ONE, (seq, queue, id))
+        found = self._db.changes > 0
+        self._recount([queue])
+        return found
+
+    def forget(self, queue: str) -> None:
+        """Delete the queue with all that it holds."""
+        with self._db.transaction():
+            self.purge(queue)
+            self.standings.forget(queue)
 
     def hurry(self, queue: str, now: float, id: str | None = None) -> int:
         """Make delayed messages due now (all, or one); how many."""
@@ -353,18 +345,18 @@ class Store:
         self._recount([queue, *moved])
         return moved
 
-    def arrived_before(self, then: float, now: float) -> Mapping[str, int]:
-        """How many messages of which queue arrived at `then` or earlier and still wait."""
-        return dict(self._db.execute(ARRIVED_BEFORE, {"then": then, "now": now}))
+    def arrived_before(self, queue: str, then: float, now: float) -> int:
+        """How many messages arrived at `then` or earlier and still wait."""
+        count: int = self._db.value(ARRIVED_BEFORE, {"queue": queue, "then": then, "now": now})
+        return count
 
-    def expire(self, then: float, now: float) -> Mapping[str, int]:
-        """Delete what arrived at `then` or earlier, except what is held."""
+    def expire(self, queue: str, then: float, now: float) -> int:
+        """Delete what arrived at `then` or earlier, except what is held; how many."""
         with self._db.transaction():
-            expired = self.arrived_before(then, now)
-            self._db.execute(EXPIRE, {"then": then, "now": now})
-            for queue, count in expired.items():
-                self._add(queue, "expired", count)
-        self._recount(expired)
+            self._db.execute(EXPIRE, {"queue": queue, "then": then, "now": now})
+            if expired := self._db.changes:
+                self.standings.add(queue, "expired", expired)
+        self._recount([queue])
         return expired
 
     # --- inside ---------------------------------------------------------------------------------------------------
@@ -390,9 +382,9 @@ class Store:
                 self._move(message.seq, fate.dead_letter_queue, queue, now)
                 self._count(fate.dead_letter_queue, 1, message.size)
             waited = message.lease is None
-            self._count(queue, -int(waited), -message.size if waited else 0, -int(not waited))
+            self._count(queue, -int(waited), -message.size, -int(not waited))
         if spent:
-            self._add(queue, "dead_lettered" if fate.dead_letter_queue else "dropped", len(spent))
+            self.standings.add(queue, "dead_lettered" if fate.dead_letter_queue else "dropped", len(spent))
         return [Buried(message.id, message.attempts) for message in spent]
 
     def _move(self, seq: int, to: str, origin: str | None, now: float) -> None:
@@ -403,11 +395,6 @@ class Store:
     def _lease_of(self, seq: int, queue: str) -> int | None:
         row = self.held(queue, seq)
         return None if row is None else row[3]
-
-    def _add(self, queue: str, column: str, count: int) -> None:
-        self._db.execute(COUNT[column], (queue, count))
-        standing = self.standing(queue)
-        self._standings[queue] = replace(standing, **{column: getattr(standing, column) + count})
 
     def _count(self, queue: str, waiting: int, size: int, leased: int = 0) -> None:
         old = self.tally(queue)
