@@ -12,6 +12,7 @@ import pytest
 from pyflare.clock import FakeClock
 from pyflare.config.model import Compat, WorkerConfig
 from pyflare.config.options import DevOptions
+from pyflare.engines.queues.batch import MessageBatch
 from pyflare.errors import WorkerError
 from pyflare.interop import traces
 from pyflare.interop.errors import JsException
@@ -22,7 +23,8 @@ from pyflare.interop.web.request import Request
 from pyflare.interop.web.response import Response
 from pyflare.log import Log
 from pyflare.server import Server
-from pyflare.worker.event import Handler
+from pyflare.worker.event import Event, Handler, Queue
+from pyflare.worker.signature import first_line
 
 MODERN = Compat("2026-08-01", frozenset({"python_workers"}))
 LEGACY = Compat("2025-08-01", frozenset({"python_workers"}))
@@ -110,26 +112,44 @@ def test_a_binding_that_env_lacks_is_told_with_those_that_it_has(tmp_path: Path,
     assert caught.value.__notes__ == ["env has no DB; the configuration gives: NAME"]
 
 
+NO_MESSAGES: Any = MessageBatch.make("jobs", [], lambda: None, print)
+
+
 async def email(server: Server) -> None:
     await server.dispatch("w", Handler("email", None))
 
 
-def test_a_handler_that_cannot_be_called_is_told_how_to_write_it_and_shows_no_frames_of_ours(tmp_path: Path) -> None:
-    code = CLASS.format(handler="async def email(self, message): pass")
-
+@pytest.mark.parametrize(
+    ("handler", "event", "fault"),
+    [
+        ("async def email(self, message): pass", Handler("email", None), "takes 2 positional arguments but 4"),
+        ("async def queue(self): pass", Queue(NO_MESSAGES), "takes 1 positional argument but 4"),
+        ("async def queue(self, batch, env, ctx, more): pass", Queue(NO_MESSAGES), "missing 1 required positional"),
+        ("def tail(self, events, env): pass", Handler("tail", None), "takes 3 positional arguments but 4"),
+    ],
+)
+def test_a_handler_that_cannot_be_called_is_told_how_to_write_it_and_shows_no_frames_of_ours(
+    tmp_path: Path, handler: str, event: Event, fault: str
+) -> None:
     async def shown(server: Server) -> str:
         try:
-            await email(server)
+            await server.dispatch("w", event)
         except TypeError as raised:
             frames = raised.__traceback__
             assert frames is not None and frames.tb_next is not None
-            return traces.render(raised.with_traceback(frames.tb_next.tb_next))  # without the test's own
+            return traces.render(raised.with_traceback(frames.tb_next))  # without the test's own
         return ""
 
-    assert run(tmp_path, code, shown)[0].splitlines() == [
-        "TypeError: Default.email() takes 2 positional arguments but 4 were given",
-        "Cloudflare calls it with three arguments: write `async def email(self, message, env, ctx):`",
-    ]
+    said, told = run(tmp_path, CLASS.format(handler=handler), shown)[0].splitlines()
+    assert said.startswith("TypeError: Default.") and fault in said
+    line = first_line(event.name if isinstance(event, Handler) else "queue")
+    assert told == f"entry.py:5: Cloudflare calls it with three arguments: write `{line}`"
+
+
+def test_a_type_error_of_the_handler_s_own_code_gets_no_such_hint(tmp_path: Path) -> None:
+    with pytest.raises(TypeError) as caught:
+        run(tmp_path, CLASS.format(handler="async def email(self, message, env, ctx): len(1)"), email)
+    assert not hasattr(caught.value, "__notes__")
 
 
 def test_vars_are_in_self_env_and_in_workers_env(tmp_path: Path) -> None:

@@ -24,8 +24,8 @@ from pyflare.log import Log
 from pyflare.worker import event as events
 from pyflare.worker import trace
 from pyflare.worker.context import Background, ExecutionContext
-from pyflare.worker.loader import ARGUMENT, first_line
 from pyflare.worker.portal import Portal
+from pyflare.worker.signature import explain
 from pyflare.worker.worker import Worker
 
 RELAXED = ("fetch", "test")  # of class handlers; the others are called with exactly three arguments
@@ -194,7 +194,7 @@ class Dispatcher:
             _hint_env(raised, handler)
             raise
         except TypeError as raised:
-            _hint_arguments(raised, name)
+            explain(raised, handler, name, len(args))
             raise
 
     async def _module_handler(
@@ -274,12 +274,6 @@ def _hint_env(raised: AttributeError, handler: Callable[..., Any]) -> None:
     """`env.X` in a class handler: say why env is None."""
     if raised.obj is None and positional_count(handler, 3) > 1:
         raised.add_note(traces.ENV_HINT)
-
-
-def _hint_arguments(raised: TypeError, name: str) -> None:
-    """The call itself failed: say how the handler is written."""
-    if raised.__traceback__ is not None and raised.__traceback__.tb_next is None and name in ARGUMENT:
-        raised.add_note(f"Cloudflare calls it with three arguments: write `{first_line(name)}`")
 
 
 def _quiet(raised: BaseException) -> None:

@@ -21,13 +21,13 @@ from pyflare.interop import finder, traces
 from pyflare.interop.modules.pyodide_code import positional_count
 from pyflare.log import Log
 from pyflare.worker.declared import undeclared
+from pyflare.worker.signature import accepts, first_line
 from pyflare.worker.source import import_from_source
 from pyflare.worker.worker import EVENTS, Sdk, Worker
 
 LEGACY = ("on_fetch", "on_scheduled", "on_queue", "on_alarm", "on_trace", "on_pubsub", "on_email", "on_tail", "test")
 STRICT = ("queue", "scheduled", "email", "tail")  # called with exactly (event, env, ctx)
 INSTALLED = ("site-packages", "python_modules", "node_modules")  # folders of what somebody else wrote
-ARGUMENT = {"queue": "batch", "scheduled": "controller", "email": "message", "tail": "events"}
 
 
 def paths(worker: Worker) -> list[str]:
@@ -150,7 +150,7 @@ def _explain(worker: Worker, module: ModuleType, log: Log) -> None:
         if name not in worker.handler_names():
             log.warn(f"{key} is configured, but the worker has no {name} handler: add `{first_line(name)}`")
     for name, cls in worker.exports.items():
-        if not _accepts(_constructor(cls), 3):
+        if not accepts(_constructor(cls), 3):
             log.warn(f"{main}: {name}.__init__ is called with two arguments: write `def __init__(self, ctx, env):`")
 
 
@@ -163,17 +163,12 @@ def _wanted(sections: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "triggers.crons", "scheduled"
 
 
-def first_line(name: str) -> str:
-    """The first line of a handler as Cloudflare calls it."""
-    return f"async def {name}(self, {ARGUMENT[name]}, env, ctx):"
-
-
 def _check_signature(worker: Worker, default: type | None, name: str, log: Log) -> None:
     handler = getattr(default, name, None)
     if not callable(handler):
         return
     takes = positional_count(handler, 5) - 1  # without self
-    if takes != 3 and not _accepts(handler, 4):
+    if takes != 3 and not accepts(handler, 4):
         line = first_line(name)
         log.warn(
             f"{worker.config.main}: Default.{name} takes {takes} argument{'s' * (takes != 1)}, Cloudflare calls it "
@@ -188,11 +183,3 @@ def _constructor(cls: type) -> Callable[..., Any]:
         return written
     inner = inspect.getclosurevars(written).nonlocals.get("original_init")
     return inner if inspect.isfunction(inner) else written
-
-
-def _accepts(function: Callable[..., Any], count: int) -> bool:
-    try:
-        inspect.signature(function).bind(*range(count))
-    except TypeError:
-        return False
-    return True

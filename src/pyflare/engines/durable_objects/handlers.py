@@ -16,6 +16,7 @@ from pyflare.interop.modules.pyodide_code import positional_count
 from pyflare.interop.rpc import invoke, of_python, remote
 from pyflare.interop.web.request import Request
 from pyflare.interop.web.response import Response
+from pyflare.worker.signature import explain
 
 Work = Callable[[Any], Awaitable[Any]]
 
@@ -37,7 +38,11 @@ def relaxed(target: Any, name: str, function: Callable[..., Any], args: tuple[An
 
 
 async def call(target: Any, name: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    result = relaxed(target, name, function, args)
+    try:
+        result = relaxed(target, name, function, args)
+    except TypeError as raised:
+        explain(raised, function, name, positional_count(function, len(args)))
+        raise
     return await result if inspect.isawaitable(result) else result
 
 
