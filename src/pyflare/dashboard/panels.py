@@ -37,7 +37,12 @@ class Panels:
         actions = self._panel(room).actions
         if action not in actions:
             raise NoSuchAction(f'{room} has no action "{action}"; there are: {", ".join(actions) or "none"}')
-        result = actions[action].run(**fields)
+        run = actions[action].run
+        try:
+            inspect.signature(run).bind(**fields)
+        except TypeError as wrong:  # in words that do not name our functions
+            raise TypeError(f"{room} {action}: {wrong}") from None
+        result = run(**fields)
         return await result if inspect.isawaitable(result) else result
 
     def _panel(self, room: str) -> Panel:
