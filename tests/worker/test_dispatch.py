@@ -483,3 +483,9 @@ def test_a_configured_event_without_its_handler_is_named_at_start(
     code = CLASS.format(handler='async def fetch(self, request): return Response("ok")')
     _, logged = run(tmp_path, code, _nothing, sections=sections)
     assert line in logged
+
+
+def test_a_handler_of_a_class_that_is_not_called_default_is_told_how_the_class_is_named(tmp_path: Path) -> None:
+    code = CLASS.format(handler="async def queue(self, batch, env, ctx): ...").replace("Default", "Worker")
+    _, logged = run(tmp_path, code, _nothing, sections={"queues": {"consumers": [{"queue": "jobs"}]}})
+    assert "no queue handler: name the class Worker `Default`" in logged

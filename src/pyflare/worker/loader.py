@@ -148,7 +148,9 @@ def _explain(worker: Worker, module: ModuleType, log: Log) -> None:
         _check_signature(worker, default, name, log)
     for key, name in _wanted(worker.config.sections):
         if name not in worker.handler_names():
-            log.warn(f"{key} is configured, but the worker has no {name} handler: add `{first_line(name)}`")
+            other = next((one for one, cls in worker.exports.items() if hasattr(cls, name)), None)
+            todo = f"name the class {other} `Default`" if other else f"add `{first_line(name)}`"
+            log.warn(f"{key} is configured, but the worker has no {name} handler: {todo}")
     for name, cls in worker.exports.items():
         if not accepts(_constructor(cls), 3):
             log.warn(f"{main}: {name}.__init__ is called with two arguments: write `def __init__(self, ctx, env):`")
