@@ -127,3 +127,16 @@ def test_code_that_cannot_be_imported_is_shown_with_its_lines_alone(project: Pat
     assert [line for line in shown.splitlines() if line.startswith(("  File", "src/", "/"))] == [
         f'  File "{project}/entry.py", line 1, in <module>'
     ]
+
+
+def test_a_failure_shows_what_the_server_has_said(project: Path) -> None:
+    (project / "entry.py").write_text(WORKER.replace("ticks += 1", "raise ValueError('no tick')"))
+    test = """
+@pytest.mark.pyflare(".", cron=True)
+async def test_it(worker):
+    await worker.advance(60)
+    assert (await worker.fetch("/ticks")).text == "1"
+"""
+    said = ran(project, test)
+    assert "terminal of pyflare" in said
+    assert "ValueError: no tick" in said

@@ -8,7 +8,7 @@
 `worker` is a `pyflare.testing.Harness` on a state of its own. The marker takes the harness's arguments, such as
 `migrations=True` for the tables of D1 and `cron=True` for triggers that fire by the clock; paths are relative to
 pytest's root folder. A test that is marked and asynchronous is run by this plugin. The traceback of a failure shows the
-test and the worker; --full-trace what lies between, too.
+test and the worker; --full-trace what lies between, too. What the server has said is a section of the report.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
                 False,
             )
         return None
-    arguments = {name: pyfuncitem.funcargs[name] for name in names}
+    arguments: dict[str, Any] = {name: pyfuncitem.funcargs[name] for name in names}
     try:
         asyncio.run(_run(pyfuncitem.obj, arguments))
     except Exception as raised:
@@ -73,6 +73,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
         if not pyfuncitem.config.getoption("fulltrace"):
             raised.__traceback__ = traces.strip(raised.__traceback__)
+        if "worker" in arguments:
+            pyfuncitem.add_report_section("call", "terminal of pyflare", arguments["worker"].terminal)
         raise
     return True
 

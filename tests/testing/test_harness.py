@@ -153,3 +153,8 @@ def test_options_of_dev_are_taken_beside_the_configuration(project: Path) -> Non
 def test_a_harness_that_is_not_open_says_how_to_open_it(project: Path) -> None:
     with pytest.raises(RuntimeError, match="async with Harness"):
         asyncio.run(Harness(project).advance(1))
+
+
+def test_time_does_not_go_back(project: Path) -> None:
+    with pytest.raises(ValueError, match=r"time does not go back: advance\(-5\)"):
+        told(project, lambda worker: worker.advance(-5))

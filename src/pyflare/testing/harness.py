@@ -208,7 +208,11 @@ class Harness:
         return [Point(*point) for point in self.server.room("analytics").points(dataset)]
 
     def queue(self, name: str) -> QueueView:
-        return QueueView(name, self.server.engines["queues"])
+        """A queue of the configuration, or one that has messages. ValueError: there is none of that name."""
+        engine = self.server.engines["queues"]
+        if name not in (names := engine.names()):
+            raise ValueError(f"There is no queue {name!r}; there are: {', '.join(names) or 'none'}")
+        return QueueView(name, engine)
 
     @property
     def engines(self) -> Mapping[str, Any]:
@@ -258,7 +262,9 @@ class Harness:
     async def advance(self, seconds: float) -> None:
         """Move the clock, deadline by deadline; at each, everything comes to rest before time goes on. What does not,
         such as a handler that hangs until its time-out, is given two seconds of real time as long as deadlines lie
-        ahead."""
+        ahead. ValueError: time does not go back."""
+        if seconds < 0:
+            raise ValueError(f"time does not go back: advance({seconds:g})")
         end = self.clock.now() + seconds
         await self._settle(end)
         while (due := self.server.scheduler.next_due()) is not None and due <= end:

@@ -79,6 +79,14 @@ def test_messages_are_sent_by_hand_and_held_while_delivery_is_paused(play: Play)
     play(scene)
 
 
+def test_a_misspelt_queue_is_refused_with_those_that_there_are(play: Play) -> None:
+    async def scene(worker: Harness) -> None:
+        with pytest.raises(ValueError, match="There is no queue 'jbos'; there are: dead, jobs"):
+            worker.queue("jbos")
+
+    play(scene)
+
+
 def test_dead_letters_are_moved_back_or_purged(play: Play) -> None:
     async def scene(worker: Harness) -> None:
         worker.queue("jobs").send("poison")
