@@ -17,8 +17,11 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Databa
 
 
 def fill(database: Database, commits: int) -> None:
+    """Commit, and let a checkpoint that has begun come to its end each time."""
+    assert database._checkpoints is not None
     for _ in range(commits):
         database.execute("INSERT INTO t VALUES (randomblob(5000))")
+        database._checkpoints.close()
 
 
 def in_file(database: Database) -> int:
@@ -29,17 +32,12 @@ def in_file(database: Database) -> int:
 def test_a_log_that_has_grown_is_copied_into_the_file_by_a_thread(database: Database) -> None:
     before = in_file(database)
     fill(database, 9)
-    assert database._checkpoints is not None
-    database._checkpoints.close()
     assert in_file(database) > before
 
 
 def test_the_log_begins_anew_after_a_checkpoint_that_reached_its_end(database: Database) -> None:
     log = Path(f"{database.path}-wal")
-    assert database._checkpoints is not None
-    for _ in range(50):
-        fill(database, 1)
-        database._checkpoints.close()
+    fill(database, 50)
     assert log.stat().st_size < 20 * 5000
 
 
