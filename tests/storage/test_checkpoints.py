@@ -50,7 +50,8 @@ def test_a_commit_does_the_rest_when_the_thread_never_comes_to_the_end(
 
 
 def test_what_was_written_meanwhile_is_there_after_closing(database: Database) -> None:
-    fill(database, 300)
+    for _ in range(300):
+        database.execute("INSERT INTO t VALUES (randomblob(5000))")
     database.close()
     again = Database(database.path)
     assert again.value("SELECT count(*) FROM t") == 300
