@@ -14,6 +14,7 @@ from pyflare.cli.table import table
 STATES = ("all", "waiting", "ready", "delayed", "leased")
 LATEST_MS = 253_402_300_799_000  # the end of the year 9999
 TYPES = ("json", "text", "bytes", "v8")
+DELAY = click.IntRange(0, 86_400)  # seconds
 
 
 @click.group()
@@ -109,7 +110,7 @@ def _moment(ms: int) -> str:
 @click.argument("queue")
 @click.argument("body")
 @click.option("--type", "content_type", type=click.Choice(TYPES), default="json", show_default=True)
-@click.option("--delay", type=click.IntRange(0, 86_400), metavar="SECONDS", help="Instead of the queue's own.")
+@click.option("--delay", type=DELAY, metavar="SECONDS", help="Instead of the queue's own.")
 @room_options
 def send(queue: str, body: str, content_type: str, delay: int | None, **given: Any) -> None:
     """Send BODY to QUEUE: JSON, or what --type says (bytes and v8 in base64)."""
@@ -122,7 +123,7 @@ def send(queue: str, body: str, content_type: str, delay: int | None, **given: A
 @click.option(
     "--delivery-delay-secs",
     "delay",
-    type=click.IntRange(0, 86_400),
+    type=DELAY,
     metavar="SECONDS",
     help="How long messages wait when neither they nor their batch or producer say.",
 )

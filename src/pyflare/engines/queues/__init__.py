@@ -18,7 +18,7 @@ consumers of one queue.
     engine     delivery, retries, dead letters, operations
     retention  what is too old
     store      the messages, and in `standings` what is said of each queue; `rows` are their shapes
-    rest       Cloudflare's REST paths; `shapes` is the JSON they give
+    rest       Cloudflare's REST paths; `shapes` is the JSON they give, `tokens` what clients hand back
     panel      what the dashboard shows
 """
 

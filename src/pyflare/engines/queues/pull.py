@@ -6,7 +6,6 @@ also when someone else has the message by then.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,6 +13,7 @@ from typing import NamedTuple
 from pyflare.engines.queues.config import MAX_BATCH_MESSAGES, Consumer
 from pyflare.engines.queues.rows import Buried, Fate, Row
 from pyflare.engines.queues.store import Store
+from pyflare.engines.queues.tokens import opened, sealed
 
 
 class Pulled(NamedTuple):
@@ -98,13 +98,13 @@ class PullConsumer:
 
 
 def lease_id(seq: int, lease: int, id: str) -> str:
-    return base64.urlsafe_b64encode(f"{seq}.{lease}.{id}".encode()).decode()
+    return sealed(seq, lease, id)
 
 
 def parse_lease_id(text: str) -> tuple[int, int, str]:
     """The parts of a lease id; (-1, -1, "") for what is none."""
     try:
-        seq, lease, id = base64.urlsafe_b64decode(text.encode()).decode().split(".")
+        seq, lease, id = opened(text)
         return int(seq), int(lease), id
     except ValueError:
         return -1, -1, ""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pyflare.engines.queues import body
 from pyflare.engines.queues.pull import Pulled
 from pyflare.engines.queues.rows import Listed, Tally
+from pyflare.engines.queues.tokens import opened, sealed
 
 if TYPE_CHECKING:
     from pyflare.engines.queues.engine import Overview
@@ -120,13 +121,13 @@ def listed(message: Listed) -> dict[str, Any]:
 
 
 def reference(seq: int, id: str) -> str:
-    return base64.urlsafe_b64encode(f"{seq}.{id}".encode()).decode()
+    return sealed(seq, id)
 
 
 def parse_reference(text: str) -> tuple[int, str]:
     """The parts of a reference; (-1, "") for what is none."""
     try:
-        seq, id = base64.urlsafe_b64decode(text.encode()).decode().split(".")
+        seq, id = opened(text)
         return int(seq), id
     except ValueError:
         return -1, ""
