@@ -14,7 +14,7 @@ from email.parser import BytesHeaderParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyflare.clock import FakeClock
+from pyflare.clock import FakeClock, turn
 from pyflare.config.load import load_workers
 from pyflare.config.options import DevOptions
 from pyflare.engines.d1.migrations import DatabaseFile, Migrations
@@ -38,7 +38,7 @@ ORIGIN = "http://localhost:8787"
 PATIENCE_SECONDS = 10.0  # real time that `settle` waits for what is in flight
 STUCK_SECONDS = 2.0  # the same in `advance`, when a deadline lies ahead that may end what is in flight
 REST_SECONDS = 0.002  # real time between two looks
-QUIET_TURNS = 4  # of the loop, with nothing in flight, that count as rest
+QUIET_TURNS = 8  # of the loop, with nothing in flight, that count as rest
 
 
 class Hangs(AssertionError):
@@ -287,7 +287,7 @@ class Harness:
                 raise Hangs(busy)
             if waited > STUCK_SECONDS and self._deadline_ahead(end):
                 return
-            await _rest(REST_SECONDS if busy else 0.0)
+            await (_rest(REST_SECONDS) if busy else turn())
 
     def _deadline_ahead(self, end: float) -> bool:
         due = self.server.scheduler.next_due()
@@ -317,10 +317,10 @@ def _header(response: Response, name: str) -> str | None:
 
 
 async def _rest(seconds: float) -> None:
-    """Give the loop real time; zero is one turn."""
+    """Give the loop real time."""
     loop = asyncio.get_running_loop()
     rested = loop.create_future()
-    timer = loop.call_later(seconds, rested.set_result, None) if seconds else loop.call_soon(rested.set_result, None)
+    timer = loop.call_later(seconds, rested.set_result, None)
     try:
         await rested
     finally:
