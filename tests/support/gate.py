@@ -1,19 +1,18 @@
-"""The gate of an object that has written and whose commit a test brings about."""
+"""Gates of objects for tests."""
 
 from __future__ import annotations
 
 import asyncio
 
 
-class Unconfirmed:
-    def __init__(self) -> None:
-        self.commit: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+class Open:
+    """One that holds nothing."""
 
-    def waits(self) -> None:
+    def waits(self) -> asyncio.Future[None] | None:
         return None
 
-    def unconfirmed(self) -> asyncio.Future[None]:
-        return self.commit
+    def unconfirmed(self) -> asyncio.Future[None] | None:
+        return None
 
     def hold(self, action: object) -> bool:
         return False
@@ -23,3 +22,13 @@ class Unconfirmed:
 
     def keep(self, channel: object) -> None:
         return
+
+
+class Unconfirmed(Open):
+    """Of an object that has written and whose commit a test brings about."""
+
+    def __init__(self) -> None:
+        self.commit: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def unconfirmed(self) -> asyncio.Future[None]:
+        return self.commit

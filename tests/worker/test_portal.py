@@ -8,6 +8,7 @@ from pyflare.clock import FakeClock
 from pyflare.interop import scope
 from pyflare.interop.promise import JsPromise
 from pyflare.worker.portal import NoSuspender, Portal, run_sync, task_factory
+from tests.support.gate import Open
 
 
 class FakeWorker:
@@ -105,7 +106,7 @@ def test_outside_of_an_event_nothing_can_be_suspended() -> None:
         run_sync(asyncio.sleep(0))
 
 
-class OneWait:
+class OneWait(Open):
     """A gate that is closed once."""
 
     def __init__(self) -> None:
@@ -116,18 +117,6 @@ class OneWait:
         self.asked += 1
         closed, self.closed = self.closed, None
         return closed
-
-    def unconfirmed(self) -> None:
-        return None
-
-    def hold(self, action: object) -> bool:
-        return False
-
-    def began(self, task: object) -> None:
-        return
-
-    def keep(self, channel: object) -> None:
-        return
 
 
 def test_every_resumption_asks_the_gate() -> None:
