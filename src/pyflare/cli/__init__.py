@@ -5,7 +5,6 @@ A new command is one module and one line in `COMMANDS`.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import sys
 from collections.abc import Mapping, Sequence
@@ -50,6 +49,8 @@ class Commands(click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """With near names for one that does not exist; click knows those of the groups only."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            import difflib  # noqa: PLC0415  (slow to import, and a typing error is rare)
+
             near = " or ".join(f"'{name}'" for name in difflib.get_close_matches(args[0], COMMANDS))
             ctx.fail(f"No such command '{args[0]}'." + (f" Did you mean {near}?" if near else ""))
         return super().resolve_command(ctx, args)
