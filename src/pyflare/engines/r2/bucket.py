@@ -7,7 +7,6 @@ Refusals are `R2Fault`. Values come as bytes or as an async iterator of bytes of
 from __future__ import annotations
 
 import base64
-import json
 import secrets
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
@@ -37,7 +36,7 @@ from pyflare.engines.r2.faults import (
 )
 from pyflare.engines.r2.ranges import Range
 from pyflare.engines.r2.store import Listing, ObjectRow, ObjectStore, Part
-from pyflare.engines.r2.traits import INFREQUENT_ACCESS, STANDARD, key_md5, written
+from pyflare.engines.r2.traits import INFREQUENT_ACCESS, STANDARD, key_md5, to_json, written
 from pyflare.storage.blobs import BlobStore, BlobWriter
 from pyflare.storage.pieces import Pieces
 
@@ -320,10 +319,6 @@ class Bucket:
         self._blobs.delete(self._doomed)
         self._blobs.close()
         self.store.close()
-
-
-def to_json(value: Mapping[str, str]) -> str:
-    return json.dumps(dict(value), separators=(",", ":"), ensure_ascii=False) if value else "{}"
 
 
 def encode_cursor(key: str) -> str:

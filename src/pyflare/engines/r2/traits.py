@@ -22,7 +22,12 @@ def written(http_metadata: Mapping[str, str | int], storage_class: str, key_md5:
         kept[STORAGE_CLASS] = storage_class
     if key_md5 is not None:
         kept[KEY_MD5] = key_md5
-    return json.dumps(kept, separators=(",", ":"), ensure_ascii=False) if kept else "{}"
+    return to_json(kept)
+
+
+def to_json(value: Mapping[str, str | int]) -> str:
+    """Metadata as it is stored."""
+    return json.dumps(dict(value), separators=(",", ":"), ensure_ascii=False) if value else "{}"
 
 
 def http_metadata(stored: str) -> dict[str, str | int]:
