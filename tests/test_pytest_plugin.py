@@ -48,7 +48,8 @@ def project(tmp_path: Path) -> Path:
 def ran(project: Path, test: str, *flags: str) -> str:
     """What pytest says of a module with `test`."""
     (project / "test_it.py").write_text(f"import pytest\n\n{test}\n")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *flags]
+    # without the summary, which is longer where the variable CI is set
+    command = [sys.executable, "-m", "pytest", "-q", "-rN", "--color=no", "-p", "no:cacheprovider", *flags]
     return subprocess.run(command, cwd=project, capture_output=True, text=True, check=False).stdout
 
 

@@ -6,6 +6,7 @@ Unix epoch, as floats. `SystemClock` is the machine's; `FakeClock` stands still 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Iterator
@@ -83,3 +84,20 @@ def use_utc() -> None:
     """From now on the process's local time is UTC, as on Cloudflare; `os.environ` does not show it."""
     os.putenv("TZ", "UTC")
     time.tzset()
+
+
+@contextlib.contextmanager
+def utc() -> Iterator[None]:
+    """The same for a while."""
+    if time.tzname == ("UTC", "UTC"):
+        yield
+        return
+    use_utc()
+    try:
+        yield
+    finally:
+        if "TZ" in os.environ:
+            os.putenv("TZ", os.environ["TZ"])
+        else:
+            os.unsetenv("TZ")
+        time.tzset()

@@ -1,6 +1,7 @@
 """The harness: a worker in a test."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,8 @@ class Default(WorkerEntrypoint):
             raise ValueError("as asked")
         if path == "time":
             return Response.json([time.time(), datetime.now().timestamp()])
+        if path == "zone":
+            return Response(time.strftime("%z"))
         if path == "count":
             count += 1
             return Response.json(count)
@@ -94,6 +97,16 @@ def test_the_worker_sees_the_clock_of_the_test(project: Path) -> None:
 
     times, now = told(project, story)
     assert times == [now, now]
+
+
+def test_local_time_is_utc_while_the_worker_is_open(project: Path) -> None:
+    async def story(worker: Harness) -> Any:
+        async with Harness(project) as other:
+            first = (await other.fetch("/zone")).text
+        return [first, (await worker.fetch("/zone")).text]
+
+    assert told(project, story) == ["+0000", "+0000"]
+    assert time.strftime("%z") == "+0545"
 
 
 def test_a_socket_gives_frames_and_the_close(project: Path) -> None:

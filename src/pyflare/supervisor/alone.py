@@ -10,7 +10,7 @@ import signal
 import socket
 
 from pyflare import __version__
-from pyflare.clock import SystemClock
+from pyflare.clock import SystemClock, use_utc
 from pyflare.config.load import load_workers, read_workers, state_folder
 from pyflare.config.model import WorkerConfig
 from pyflare.config.options import DevOptions
@@ -28,23 +28,24 @@ END_DRAIN_S = 0.8  # what is in flight at the end
 
 
 def run_alone(options: DevOptions) -> int:
-    """Serve until a signal comes; 1 when the worker's code is broken, since nothing here can mend it."""
+    """Serve until a signal comes or nobody reads the terminal; 1 when the worker's code is broken, since nothing here
+    can mend it."""
+    use_utc()
+    install_policy()
+    loop, stop = new_event_loop(), asyncio.Event()
+    asyncio.set_event_loop(loop)
     log = Log(options.log_level, options.log_format, colour=options.color)
-    take_terminal(log, functools.partial(signal.raise_signal, signal.SIGTERM))
-    configs = _configs(options, log)
-    state = state_folder(options, configs[0])
-    lock = StateLock.take(state)
+    take_terminal(log, functools.partial(loop.call_soon_threadsafe, stop.set))
     try:
-        sockets = listen(configs[0].dev.ip, configs[0].dev.port)
-        install_policy()
-        loop = new_event_loop()
-        asyncio.set_event_loop(loop)
+        configs = _configs(options, log)
+        lock = StateLock.take(state_folder(options, configs[0]))
         try:
-            return loop.run_until_complete(_live(options, configs, lock, sockets, log))
+            sockets = listen(configs[0].dev.ip, configs[0].dev.port)
+            return loop.run_until_complete(_live(options, configs, lock, sockets, log, stop))
         finally:
-            loop.close()
+            lock.release()
     finally:
-        lock.release()
+        loop.close()
 
 
 def _configs(options: DevOptions, log: Log) -> list[WorkerConfig]:
@@ -56,7 +57,12 @@ def _configs(options: DevOptions, log: Log) -> list[WorkerConfig]:
 
 
 async def _live(
-    options: DevOptions, configs: list[WorkerConfig], lock: StateLock, sockets: list[socket.socket], log: Log
+    options: DevOptions,
+    configs: list[WorkerConfig],
+    lock: StateLock,
+    sockets: list[socket.socket],
+    log: Log,
+    stop: asyncio.Event,
 ) -> int:
     clock, dev, token = SystemClock(), configs[0].dev, secrets.token_hex(16)
     state = lock.folder.parent
@@ -70,7 +76,6 @@ async def _live(
     if serving.broken is not None:
         return 1
     show_bindings(log, serving)
-    stop = asyncio.Event()
     _stop_by_signal(stop)
     await serving.open(sockets, token, tls)
     lock.announce(Holder(os.getpid(), port, url, token))

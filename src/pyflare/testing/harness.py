@@ -14,7 +14,7 @@ from email.parser import BytesHeaderParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyflare.clock import FakeClock, turn
+from pyflare.clock import FakeClock, turn, utc
 from pyflare.config.load import load_workers
 from pyflare.config.options import DevOptions
 from pyflare.engines.d1.migrations import DatabaseFile, Migrations
@@ -97,6 +97,7 @@ class Harness:
         return self
 
     async def _open(self) -> None:
+        self._cleanup.enter_context(utc())
         folder = self._state
         if folder is None:
             folder = Path(self._cleanup.enter_context(tempfile.TemporaryDirectory(prefix="pyflare-")))
