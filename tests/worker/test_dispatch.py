@@ -489,3 +489,9 @@ def test_a_handler_of_a_class_that_is_not_called_default_is_told_how_the_class_i
     code = CLASS.format(handler="async def queue(self, batch, env, ctx): ...").replace("Default", "Worker")
     _, logged = run(tmp_path, code, _nothing, sections={"queues": {"consumers": [{"queue": "jobs"}]}})
     assert "no queue handler: name the class Worker `Default`" in logged
+
+
+def test_fetch_in_a_class_that_is_not_called_default_is_told_at_start(tmp_path: Path) -> None:
+    code = CLASS.format(handler='async def fetch(self, request): return Response("ok")').replace("Default", "Main")
+    _, logged = run(tmp_path, code, _nothing)
+    assert "no class is called `Default`: requests get 500, only other workers can call Main" in logged

@@ -144,6 +144,10 @@ def _explain(worker: Worker, module: ModuleType, log: Log) -> None:
         near = difflib.get_close_matches("Default", dir(module), 1)
         hint = f" (is {near[0]!r} meant to be it?)" if near and near[0] != "Default" else ""
         raise WorkerError(f"{main}: no `class Default(WorkerEntrypoint)` is exported{hint}")
+    entries = [name for name, cls in worker.exports.items() if issubclass(cls, worker.sdk.WorkerEntrypoint)]
+    if default is None and not worker.handlers and any(hasattr(worker.exports[name], "fetch") for name in entries):
+        called = " and ".join(entries)
+        log.warn(f"{main}: no class is called `Default`: requests get 500, only other workers can call {called}")
     for name in STRICT:
         _check_signature(worker, default, name, log)
     for key, name in _wanted(worker.config.sections):
