@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from pyflare.interop import scope
 from pyflare.interop.errors import range_error
-from pyflare.interop.proxy import JsProxy
+from pyflare.interop.proxy import JsProxy, jsnull
 
 UTC = dt.timezone.utc  # noqa: UP017  (named so in this module)
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=UTC)
@@ -118,7 +118,7 @@ class JsDate(JsProxy):
         return self.moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
     def toJSON(self, *_: Any) -> Any:
-        return None if math.isnan(self._ms) else self.toISOString()
+        return jsnull if math.isnan(self._ms) else self.toISOString()
 
     def toUTCString(self) -> str:
         return self.moment.strftime("%a, %d %b %Y %H:%M:%S GMT")

@@ -128,6 +128,25 @@ def test_after_retry_all_acks_warn_but_a_retry_may_set_its_delay() -> None:
     assert len(batch.warnings) == 2
 
 
+def test_the_last_retry_of_a_message_sets_its_delay_and_may_take_it_away() -> None:
+    batch = Batch()
+    for message in batch.messages[:2]:
+        message.retry(delaySeconds=5)
+        message.retry()
+    batch.messages[1].retry(delaySeconds=6)
+    batch.js.retryAll(delaySeconds=9)
+    batch.js.retryAll()
+    assert batch.verdict[1] == {0: 9, 1: 6, 2: 9}
+
+
+def test_what_is_no_object_is_no_options() -> None:
+    batch = Batch()
+    for call, of in ((batch.messages[0].retry, "'retry' on 'QueueMessage'"), (batch.js.retryAll, "'QueueController'")):
+        with pytest.raises(JsException, match=f"{of}: parameter 1 is not of type 'QueueRetryOptions'"):
+            call(5)
+    assert batch.verdict == ([], {}, [0, 1, 2])
+
+
 @pytest.mark.parametrize("seconds", [-1, 86_401])
 def test_a_delay_out_of_bounds_raises_at_the_call(seconds: int) -> None:
     batch = Batch()

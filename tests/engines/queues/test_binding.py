@@ -138,6 +138,7 @@ def test_an_iterator_that_is_used_up_gives_no_messages(new: Broker) -> None:
 
 
 TEXT, BYTES = 'TypeError: Content Type "text"', 'TypeError: Content Type "bytes"'
+RANGE = f"TypeError: Value out of range. Must be between {-(2**31)} and {2**31 - 1} (inclusive)."
 
 
 @pytest.mark.parametrize(
@@ -149,6 +150,9 @@ TEXT, BYTES = 'TypeError: Content Type "text"', 'TypeError: Content Type "bytes"
         ((js({"a": 1}), {"contentType": "text"}), f"{TEXT} requires a value of type string, but received: object"),
         ((1, {"contentType": "text"}), f"{TEXT} requires a value of type string, but received: number"),
         (("x", {"contentType": "bytes"}), f"{BYTES} requires a value of type ArrayBufferView, but received: string"),
+        ((None, {"contentType": "xml"}), "TypeError: Message body cannot be undefined"),
+        (("x", 5), "TypeError: Failed to execute 'send' on 'WorkerQueue': parameter 2 is not of type 'SendOptions'."),
+        (("x", {"delaySeconds": 2**31}), RANGE),
     ],
 )  # fmt: skip
 def test_a_wrong_argument_is_a_rejection(new: Broker, args: tuple[Any, ...], text: str) -> None:
@@ -158,6 +162,12 @@ def test_a_wrong_argument_is_a_rejection(new: Broker, args: tuple[Any, ...], tex
 
 def test_send_batch_wants_messages(new: Broker) -> None:
     assert refusal(new.env().sendBatch(js([]))) == "TypeError: sendBatch() requires at least one message"
+
+
+def test_what_is_no_object_is_neither_a_message_nor_options(new: Broker) -> None:
+    assert refusal(new.env().sendBatch(js([{"body": 1}, "x"]))).endswith("is not of type 'MessageSendRequest'.")
+    assert refusal(new.env().sendBatch(js([{"body": 1}]), "x")).endswith("is not of type 'SendBatchOptions'.")
+    assert stored(new) == []
 
 
 def test_a_bad_message_lets_nothing_of_the_batch_through(new: Broker) -> None:
@@ -219,6 +229,13 @@ def test_a_delay_out_of_bounds_is_refused(old: Broker, seconds: int) -> None:
     assert f"message delay {seconds} is invalid" in refusal(old.env().send(1, delaySeconds=seconds))
     assert f"Queue jobs: message delay {seconds} is invalid: it must be between 0 and 86400 seconds" in old.said
     assert stored(old) == []
+
+
+@pytest.mark.parametrize(("given", "seconds"), [(5.9, 5), ("7", 7), ("soon", 0), (float("nan"), 0), (jsnull, 0)])
+def test_a_delay_is_the_integer_that_javascript_makes_of_it(new: Broker, given: Any, seconds: int) -> None:
+    settle(new.env("LATE").send(1, JsObject.make({"delaySeconds": given})))
+    settle(new.env("LATE").sendBatch(js([{"body": 1}]), JsObject.make({"delaySeconds": given})))
+    assert due(new) == [seconds, seconds]
 
 
 def test_a_day_is_the_longest_delay(new: Broker) -> None:

@@ -11,12 +11,13 @@ from typing import Any, ClassVar
 
 from pyflare.engines.queues import body
 from pyflare.engines.queues.config import MAX_DELAY_SECONDS
-from pyflare.engines.queues.options import DELAY, fields, ignored
+from pyflare.engines.queues.options import DELAY, fields, ignored, not_of_type
 from pyflare.engines.queues.rows import Row
+from pyflare.interop.arguments import to_int32
 from pyflare.interop.containers import JsArray
 from pyflare.interop.dates import JsDate
-from pyflare.interop.errors import range_error, type_error
-from pyflare.interop.proxy import JsObject, JsProxy, is_nullish, options
+from pyflare.interop.errors import range_error
+from pyflare.interop.proxy import JsObject, JsProxy, options
 
 ACK, RETRY = "ack", "retry"
 ABSENT = object()
@@ -66,14 +67,14 @@ class Message(JsProxy):
     @options
     def retry(self, how: Any = None) -> None:
         batch = self._batch
+        delay = batch._delay_of("retry", self.js_name, how)
         if batch._decision == ACK:
             batch._warn(_no_effect("retry()", f"on message {self.id} ", "ackAll()", "retry() on a message"))
         elif self._decision == ACK:
             batch._warn(_no_effect("retry()", f"on message {self.id} ", "ack()", "retry() on a message"))
         else:
-            delay = batch._delay_of("retry", how)
             self._decision = RETRY
-            self._delay = self._delay if delay is None else delay
+            self._delay = delay  # the last call's, also when it gives none; retryAll() keeps the one before
 
 
 class MessageBatch(JsProxy):
@@ -112,20 +113,20 @@ class MessageBatch(JsProxy):
 
     @options
     def retryAll(self, how: Any = None) -> None:
+        delay = self._delay_of("retryAll", self.js_name, how)
         if self._decision == ACK:
             self._warn(_no_effect("retryAll()", "", "ackAll()", "retryAll()"))
             return
-        delay = self._delay_of("retryAll", how)
         self._decision = RETRY
         self._delay = self._delay if delay is None else delay
 
-    def _delay_of(self, call: str, how: Any) -> int | None:
+    def _delay_of(self, call: str, of: str, how: Any) -> int | None:
         """`delaySeconds` as the integer that JavaScript makes of it; None: not given."""
-        given = fields(how)
+        given = fields(how, not_of_type(call, of, 1, "QueueRetryOptions"))
         for sentence in ignored(call, given, DELAY, self._told):
             self._warn(f"Queue {self.queue}: {sentence}")
         asked = given.get("delaySeconds")
-        delay = None if is_nullish(asked) else whole(asked)
+        delay = None if asked is None else to_int32(asked)
         if delay is not None and not 0 <= delay <= MAX_DELAY_SECONDS:
             raise range_error(f"delaySeconds must be between 0 and {MAX_DELAY_SECONDS}, but received {delay}")
         return delay
@@ -147,14 +148,6 @@ class Verdict:
                 self.retried.append((message._row, delay))
             else:
                 self.undecided.append(message._row)
-
-
-def whole(value: Any) -> int:
-    """A number without its fraction; TypeError for what is no number."""
-    try:
-        return int(float(value))
-    except (TypeError, ValueError, OverflowError):
-        raise type_error("The value cannot be converted because it is not an integer.") from None
 
 
 def _no_effect(call: str, where: str, earlier: str, what: str) -> str:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
 from pyflare.engines.queues import body
-from pyflare.engines.queues.batch import whole
 from pyflare.engines.queues.config import (
     MAX_BATCH_BYTES,
     MAX_BATCH_MESSAGES,
@@ -19,12 +18,13 @@ from pyflare.engines.queues.config import (
     Producer,
     QueuesConfig,
 )
-from pyflare.engines.queues.options import DELAY, SEND, fields, ignored
+from pyflare.engines.queues.options import DELAY, SEND, fields, ignored, not_of_type
 from pyflare.engines.queues.rows import Draft, Tally
+from pyflare.interop.arguments import to_int32
 from pyflare.interop.dates import JsDate
 from pyflare.interop.errors import JsException, error, type_error
 from pyflare.interop.promise import JsPromise, perform
-from pyflare.interop.proxy import JsObject, JsProxy, is_nullish, options
+from pyflare.interop.proxy import JsObject, JsProxy, options
 
 BATCH_DELAY, METADATA, MESSAGE_SIZE, BATCH_SIZE, BATCH_COUNT = (
     "Invalid batch delay (10202)",
@@ -33,6 +33,7 @@ BATCH_DELAY, METADATA, MESSAGE_SIZE, BATCH_SIZE, BATCH_COUNT = (
     "Batch size out of bounds (10205)",
     "Batch count out of bounds (10206)",
 )
+NO_MESSAGE = "Incorrect type: the provided value is not of type 'MessageSendRequest'."
 
 
 class Broker(Protocol):
@@ -97,8 +98,8 @@ class WorkerQueue(JsProxy):
 
     def _fix_one(self, *args: Any) -> Sequence[Draft]:
         if not args:
-            raise _not_of_type("send", "Value")
-        how = fields(args[1] if len(args) > 1 else None)
+            raise type_error(not_of_type("send", self.js_name, 1, "Value"))
+        how = fields(args[1] if len(args) > 1 else None, not_of_type("send", self.js_name, 2, "SendOptions"))
         self._tell_ignored("send", how, SEND)
         draft = self._draft(self._broker.new_id(), args[0], how, self._usual_delay())
         size = len(draft.body)
@@ -112,11 +113,11 @@ class WorkerQueue(JsProxy):
     def _fix_many(self, *args: Any) -> Sequence[Draft]:
         begin = getattr(args[0], "__iter__", None) if args else None  # also that of a Python iterator in its proxy
         if begin is None or isinstance(args[0], (str, bytes)):
-            raise _not_of_type("sendBatch", "Sequence")
-        how = fields(args[1] if len(args) > 1 else None)
+            raise type_error(not_of_type("sendBatch", self.js_name, 1, "Sequence"))
+        how = fields(args[1] if len(args) > 1 else None, not_of_type("sendBatch", self.js_name, 2, "SendBatchOptions"))
         self._tell_ignored("sendBatch", how, DELAY)
         given = how.get("delaySeconds")
-        delay = self._usual_delay() if is_nullish(given) else whole(given)
+        delay = self._usual_delay() if given is None else to_int32(given)
         # One random id a batch, its first digits counted up: asking for entropy 100 times takes longer than the rest.
         id = self._broker.new_id()
         first, rest = int(id[:8], 16), id[8:]
@@ -124,12 +125,12 @@ class WorkerQueue(JsProxy):
         for at, message in enumerate(begin()):
             if isinstance(message, dict):
                 raise type_error(f"{body.NO_BODY}: a dict that an iterator gives is not converted, one in a list is")
-            own = fields(message)
+            own = fields(message, NO_MESSAGE)
             drafts.append(self._draft(f"{(first + at) % 2**32:08x}{rest}", own.get("body"), own, delay))
         if not drafts:
             raise type_error("sendBatch() requires at least one message")
         self._check_batch([len(draft.body) for draft in drafts])
-        if not is_nullish(given):
+        if given is not None:
             self._check_delay("sendBatch", delay, BATCH_DELAY)
         for each in {draft.delay for draft in drafts}:
             self._check_delay("sendBatch", each, METADATA)
@@ -167,9 +168,11 @@ class WorkerQueue(JsProxy):
         return self._broker.delivery_delay(self._producer.queue) if own is None else own
 
     def _draft(self, id: str, value: Any, how: Mapping[str, Any], delay: float) -> Draft:
+        if value is None:
+            raise type_error(body.NO_BODY)
         kind = body.content_type(how.get("contentType"), self._default_type)
         given = how.get("delaySeconds")
-        return Draft(id, kind, body.encode(value, kind), delay if is_nullish(given) else whole(given))
+        return Draft(id, kind, body.encode(value, kind), delay if given is None else to_int32(given))
 
     def _refuse(self, call: str, code: str, text: str, large: bool = False) -> None:
         hint = "; keep the body in R2 and send its key" if large else ""
@@ -190,7 +193,3 @@ class WorkerQueue(JsProxy):
     def _metrics(self) -> Any:
         queue = self._producer.queue
         return metrics_of(self._broker.tally(queue), self._broker.oldest(queue), self._config)
-
-
-def _not_of_type(call: str, kind: str) -> JsException:
-    return type_error(f"Failed to execute '{call}' on 'WorkerQueue': parameter 1 is not of type '{kind}'.")

@@ -30,8 +30,6 @@ def content_type(given: Any, default: str) -> str:
 
 def encode(value: Any, kind: str) -> bytes:
     """The bytes of a JavaScript value under a content type."""
-    if value is None:
-        raise type_error(NO_BODY)
     if kind == "json":
         return _json(value)
     if kind == "text":
