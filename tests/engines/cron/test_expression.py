@@ -126,6 +126,8 @@ def test_sunday_is_not_0() -> None:
         ("* * 1,L * *", 6, "stand alone in their field"),
         ("* * L-31 * *", 6, "from 1 to 30"),
         ("*,5 * * * *", 0, "* stands alone"),
+        (" 0 5 * * *", 0, "no space stands before or after"),
+        ("0 5 * * * ", 9, "no space stands before or after"),
         ("1, * * * *", 2, "something is missing here"),
         ("x * * * *", 0, "'x' cannot be read"),
     ],

@@ -6,7 +6,8 @@ month; `6L`, `friL` (the last one of the month), `2#1` (the first one), `L` (Sat
 around (`22-4`, `FRI-SUN`). When both days are given, either one will do.
 
 Sources: developers.cloudflare.com/workers/configuration/cron-triggers and the parser that Cloudflare published
-(github.com/cloudflare/saffron).
+(github.com/cloudflare/saffron). Slips of the latter are not repeated here: it begins a range that wraps around one
+value too early, miscounts steps in one, and takes `5,*` for `0,5`.
 """
 
 from __future__ import annotations
@@ -114,6 +115,8 @@ def parse(text: str) -> Expression:
         raise CronFault(text, parts[0][1], f'Cloudflare does not know {macro}: write "{MACROS[macro]}"')
     if len(parts) != len(FIELDS):
         raise CronFault(text, parts[5][1] if len(parts) > 5 else len(text), _count_of(len(parts)))
+    if text != text.strip():
+        raise CronFault(text, 0 if parts[0][1] else len(text.rstrip()), "no space stands before or after the fields")
     minute, hour, day, month, weekday = (_Part(text, *part, place) for part, place in zip(parts, FIELDS, strict=True))
     days = _either(_days_of_month(day), _days_of_week(weekday))
     return Expression(text, minute.values(), hour.values(), month.values(), days)
