@@ -5,6 +5,7 @@ import pytest
 from pyflare.interop.containers import JsArray, JsMap, JsSet
 from pyflare.interop.errors import JsException, RangeError, type_error
 from pyflare.interop.proxy import JsFunction, JsObject, JsProxy, get, jsnull
+from pyflare.interop.web.blob import Blob
 
 
 def test_null_is_falsy_and_not_none() -> None:
@@ -34,11 +35,21 @@ def test_names_that_python_reserves_take_an_underscore() -> None:
     assert JsObject.make({"from": 1}).from_ == 1
 
 
-def test_a_class_called_without_new_is_a_type_error_of_javascript() -> None:
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (JsMap, "Constructor Map requires 'new'"),
+        (
+            Blob,
+            "Failed to construct 'Blob': Please use the 'new' operator, this object constructor cannot be called as a "
+            "function.",
+        ),
+    ],
+)
+def test_a_class_called_without_new_is_a_type_error_of_javascript(kind: type, text: str) -> None:
     with pytest.raises(JsException) as caught:
-        JsMap()
-    assert caught.value.name == "TypeError"
-    assert "without 'new'" in caught.value.message
+        kind()
+    assert (caught.value.name, caught.value.message) == ("TypeError", text)
 
 
 def test_keywords_become_one_options_object() -> None:

@@ -122,7 +122,12 @@ class JsClass(type):
         """What calling without `new` does."""
         from pyflare.interop.errors import type_error  # noqa: PLC0415  (errors are themselves proxies)
 
-        raise type_error(f"Class constructor {cls.js_name} cannot be invoked without 'new'")
+        if cls.__module__.startswith("pyflare.interop.web."):
+            raise type_error(
+                f"Failed to construct '{cls.js_name}': Please use the 'new' operator, this object constructor cannot "
+                "be called as a function."
+            )
+        raise type_error(f"Constructor {cls.js_name} requires 'new'")  # as V8 says it of its own
 
 
 class JsProxy(metaclass=JsClass):

@@ -104,3 +104,16 @@ def test_iterators_speak_javascript_too() -> None:
     entries = Headers.new(js({"a": "1"})).entries()
     first, second = entries.next(), entries.next()
     assert (list(first.value), first.done, second.value, second.done) == (["a", "1"], False, None, True)
+
+
+def test_for_each_wants_a_function() -> None:
+    assert thrown(lambda: Headers.new().forEach("x")) == (
+        "TypeError: Failed to execute 'forEach' on 'Headers': parameter 1 is not of type 'function'."
+    )
+
+
+@pytest.mark.parametrize("pair", ["ab", 5])
+def test_a_pair_of_headers_must_be_a_sequence(pair: object) -> None:
+    assert thrown(lambda: Headers.new(js([pair]))) == (
+        "TypeError: Incorrect type: the provided value is not of type 'Sequence'."
+    )

@@ -79,3 +79,34 @@ def test_for_python_urls_are_normalized_and_resolved() -> None:
     assert normalize("HTTP://Example.com:80") == "http://example.com/"
     assert normalize("/x") is None
     assert resolve("/y", "http://a/x") == "http://a/y"
+
+
+def test_lone_surrogates_become_replacement_characters() -> None:
+    assert URLSearchParams.new("a=\ud800").get("a") == "\ufffd"
+    url = URL.new("http://x/")
+    url.search = "?q=\udc00"
+    assert url.href == "http://x/?q=%EF%BF%BD"
+
+
+def test_escapes_that_are_no_utf8_are_shown_replaced_and_written_as_they_came() -> None:
+    url = URL.new("http://x/?word=caf%E9")
+    url.searchParams.append("page", "2")
+    assert url.searchParams.get("word") == "caf\ufffd"
+    assert url.href == "http://x/?word=caf%E9&page=2"
+
+
+def test_what_is_appended_while_params_are_iterated_comes_too() -> None:
+    params = URLSearchParams.new("a=1&b=2")
+    seen = []
+    for name, _ in params:
+        seen.append(name)
+        if name == "a":
+            params.append("c", "3")
+    assert seen == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("pair", ["ab", 5, js(None), js({})])
+def test_a_pair_of_params_must_be_a_sequence(pair: object) -> None:
+    assert thrown(lambda: URLSearchParams.new(js([pair]))) == (
+        "TypeError: Incorrect type: the provided value is not of type 'Sequence'."
+    )

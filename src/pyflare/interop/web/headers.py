@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 from pyflare.interop.containers import JsArray, JsMap, to_text
 from pyflare.interop.convert import JsDoubleProxy
 from pyflare.interop.errors import type_error
 from pyflare.interop.proxy import JsObject, is_nullish, jsnull
-from pyflare.interop.web.pairs import TextMap
+from pyflare.interop.web.pairs import TextMap, sequence
 
 Pairs = list[tuple[str, str]]
 
@@ -109,6 +109,9 @@ class Headers(TextMap):
     def _listed(self) -> Pairs:
         return self.combined()
 
+    def _walk(self) -> Iterator[tuple[str, str]]:
+        return iter(self.combined())
+
     # --- for JavaScript -------------------------------------------------------------------------------------------
 
     def get(self, name: Any) -> Any:
@@ -171,7 +174,7 @@ def _pairs_of(init: Any) -> Iterable[tuple[Any, Any]]:
 
 
 def _two(pair: Any) -> tuple[Any, Any]:
-    items = tuple(pair) if isinstance(pair, Iterable) and not isinstance(pair, str) else ()
+    items = sequence(pair)
     if len(items) != 2:
         raise type_error(
             "To initialize a Headers object from a sequence, each inner sequence must have exactly two elements."

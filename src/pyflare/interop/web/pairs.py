@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from pyflare.interop.containers import JsArray
+from pyflare.interop.errors import type_error
 from pyflare.interop.proxy import JsProxy, jsnull
+from pyflare.interop.web.callback import is_function
 from pyflare.interop.web.iterator import JsIterator, pair_array
 
 
@@ -25,18 +27,27 @@ class PairList(JsProxy):
     def __contains__(self, name: object) -> bool:
         return self.has(name)
 
+    def _walk(self) -> Iterator[tuple[str, Any]]:
+        """The pairs one after another, also those that come while it goes on."""
+        at = 0
+        while at < len(listed := self._listed()):
+            yield listed[at]
+            at += 1
+
     def __iter__(self) -> Iterator[JsArray]:
-        return iter([pair_array(name, value) for name, value in self._listed()])
+        return (pair_array(name, value) for name, value in self._walk())
 
     def forEach(self, callback: Callable[..., Any], _this: Any = None) -> None:
-        for name, value in list(self._listed()):
+        if not is_function(callback):
+            raise type_error(f"Failed to execute 'forEach' on '{self.js_name}': parameter 1 is not of type 'function'.")
+        for name, value in self._walk():
             callback(value, name, self)
 
     def keys(self) -> JsIterator:
-        return JsIterator.make([name for name, _ in self._listed()])
+        return JsIterator.make(name for name, _ in self._walk())
 
     def values(self) -> JsIterator:
-        return JsIterator.make([value for _, value in self._listed()])
+        return JsIterator.make(value for _, value in self._walk())
 
     def entries(self) -> JsIterator:
         return JsIterator.make(self)
@@ -65,3 +76,10 @@ class TextMap(PairList):
 
     def __delitem__(self, name: Any) -> None:
         self.delete(name)
+
+
+def sequence(value: Any) -> tuple[Any, ...]:
+    """The items of one pair in a list of pairs; TypeError when it has none."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise type_error("Incorrect type: the provided value is not of type 'Sequence'.")
+    return tuple(value)

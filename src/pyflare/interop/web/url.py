@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 from urllib.parse import parse_qsl, quote_plus
 
 import ada_url
 
-from pyflare.interop.containers import JsArray, JsMap, to_text
+from pyflare.interop.arguments import to_string
+from pyflare.interop.containers import JsArray, JsMap
 from pyflare.interop.convert import JsDoubleProxy
 from pyflare.interop.errors import type_error
 from pyflare.interop.proxy import JsObject, JsProxy, is_nullish, jsnull
-from pyflare.interop.web.bytes import utf8
-from pyflare.interop.web.pairs import TextMap
+from pyflare.interop.web.pairs import TextMap, sequence
 
 
 @functools.lru_cache(maxsize=1024)
@@ -47,7 +47,7 @@ def _part(name: str) -> property:
 
     def set_(self: URL, value: Any) -> None:
         try:
-            setattr(self._url, name, to_text(value))
+            setattr(self._url, name, to_string(value))
         except ValueError:
             return
         if name == "search":
@@ -125,14 +125,15 @@ class URL(JsProxy):
     def toString(self) -> str:
         return self._url.href
 
-    toJSON = toString
+    def toJSON(self, *_: Any) -> str:
+        return self._url.href
 
 
 def _parse(url: Any, base: Any = None) -> ada_url.URL | None:
     try:
         if base is None:
-            return ada_url.URL(to_text(url))
-        return ada_url.URL(to_text(url), to_text(base))
+            return ada_url.URL(to_string(url))
+        return ada_url.URL(to_string(url), to_string(base))
     except ValueError:
         return None
 
@@ -141,8 +142,13 @@ Pairs = list[tuple[str, str]]
 
 
 def _decode(query: str) -> Pairs:
-    """Pairs of application/x-www-form-urlencoded text; a leading "?" does not count."""
-    return parse_qsl(query.removeprefix("?"), keep_blank_values=True, encoding="utf-8", errors="replace")
+    """Pairs of application/x-www-form-urlencoded text; a leading "?" does not count. What is no UTF-8 stays as it is
+    (as lone surrogates), since it is written again as it came; `_shown` is what JavaScript sees of it."""
+    return parse_qsl(query.removeprefix("?"), keep_blank_values=True, errors="surrogateescape")
+
+
+def _shown(text: str) -> str:
+    return text if text.isascii() else text.encode(errors="surrogateescape").decode(errors="replace")
 
 
 def encode_form(pairs: Pairs) -> str:
@@ -156,7 +162,7 @@ def decode_form(text: str) -> Pairs:
 
 @functools.lru_cache(maxsize=1024)
 def _escape(text: str) -> str:
-    return quote_plus(utf8(text), safe="*").replace("~", "%7E")
+    return quote_plus(text.encode(errors="surrogateescape"), safe="*").replace("~", "%7E")
 
 
 class URLSearchParams(TextMap):
@@ -186,25 +192,29 @@ class URLSearchParams(TextMap):
     def _listed(self) -> Pairs:
         return self._pairs
 
+    def _walk(self) -> Iterator[tuple[str, str]]:
+        for name, value in super()._walk():
+            yield _shown(name), _shown(value)
+
     def get(self, name: Any) -> Any:
-        wanted = to_text(name)
-        return next((value for known, value in self._pairs if known == wanted), jsnull)
+        wanted = to_string(name)
+        return next((_shown(value) for known, value in self._pairs if known == wanted), jsnull)
 
     def getAll(self, name: Any) -> JsArray:
-        wanted = to_text(name)
-        return JsArray.make([value for known, value in self._pairs if known == wanted])
+        wanted = to_string(name)
+        return JsArray.make([_shown(value) for known, value in self._pairs if known == wanted])
 
     def has(self, name: Any, value: Any = None) -> bool:
         return any(self._matches(pair, name, value) for pair in self._pairs)
 
     def set(self, name: Any, value: Any) -> None:
-        pair = (to_text(name), to_text(value))
+        pair = (to_string(name), to_string(value))
         at = next((at for at, known in enumerate(self._pairs) if known[0] == pair[0]), len(self._pairs))
         self._pairs[at:] = [pair, *(known for known in self._pairs[at:] if known[0] != pair[0])]
         self._changed()
 
     def append(self, name: Any, value: Any) -> None:
-        self._pairs.append((to_text(name), to_text(value)))
+        self._pairs.append((to_string(name), to_string(value)))
         self._changed()
 
     def delete(self, name: Any, value: Any = None) -> None:
@@ -212,7 +222,7 @@ class URLSearchParams(TextMap):
         self._changed()
 
     def sort(self) -> None:
-        self._pairs.sort(key=lambda pair: pair[0].encode("utf-16-be", "surrogatepass"))
+        self._pairs.sort(key=lambda pair: _shown(pair[0]).encode("utf-16-be"))
         self._changed()
 
     def toString(self) -> str:
@@ -220,7 +230,7 @@ class URLSearchParams(TextMap):
 
     @staticmethod
     def _matches(pair: tuple[str, str], name: Any, value: Any) -> bool:
-        return pair[0] == to_text(name) and (value is None or pair[1] == to_text(value))
+        return pair[0] == to_string(name) and (value is None or pair[1] == to_string(value))
 
 
 def _pairs_of(init: Any) -> Pairs:
@@ -235,8 +245,8 @@ def _pairs_of(init: Any) -> Pairs:
     elif isinstance(init, (JsMap, dict)):
         init = init.items()
     if isinstance(init, str) or is_nullish(init) or not isinstance(init, Iterable):
-        return _decode(to_text(init))
-    pairs = [tuple(pair) for pair in init]
+        return _decode(to_string(init))
+    pairs = [sequence(pair) for pair in init]
     if any(len(pair) != 2 for pair in pairs):
         raise type_error("Invalid URL search params sequence.")
-    return [(to_text(name), to_text(value)) for name, value in pairs]
+    return [(to_string(name), to_string(value)) for name, value in pairs]
