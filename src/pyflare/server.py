@@ -173,12 +173,6 @@ class Server:
     def has_handler(self, name: str) -> bool:
         return name in self.workers[self.primary.name].handler_names()
 
-    @property
-    def crons(self) -> list[str]:
-        """The expressions that the primary worker configures."""
-        triggers = self.primary.sections.get("triggers") or {}
-        return list(triggers.get("crons") or ())
-
     def rows(self) -> list[BindingRow]:
         """The table of bindings of all workers."""
         rows = [row for config in self.configs for engine in self.engines.values() for row in engine.rows(config.name)]

@@ -12,7 +12,6 @@ from pyflare.engines.base import Action, Panel, Table
 from pyflare.front.control import Answer, Call, Control
 from pyflare.front.panels import Panels
 from pyflare.front.scheduled import Scheduled
-from pyflare.log import Log
 from tests.support.wire import Wire, talk
 
 
@@ -112,10 +111,6 @@ class Crons:
         self.calls: list[tuple[str, float | None]] = []
         self._handler = handler
 
-    @property
-    def crons(self) -> list[str]:
-        return ["0 0 * * *"]
-
     def has_handler(self, name: str) -> bool:
         return self._handler and name == "scheduled"
 
@@ -128,7 +123,7 @@ class Crons:
 
 def scheduled(crons: Crons, *, dunder: bool = True, broken: str | None = None) -> Control:
     control = Control()
-    Scheduled(crons, Log(), broken).add_to(control, dunder)
+    Scheduled(crons, broken).add_to(control, dunder)
     return control
 
 
@@ -156,13 +151,6 @@ def test_without_a_handler_it_is_500_and_never_the_workers() -> None:
     assert "no scheduled handler" in text
 
 
-def test_an_expression_that_is_not_configured_runs_and_the_terminal_lists_those_that_are(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert ask(scheduled(Crons()), "/__scheduled?cron=1+2+3+4+5")[0] == 200
-    assert "'1 2 3 4 5' is not among the configured crons ('0 0 * * *')" in capsys.readouterr().out
-
-
 def test_dunder_scheduled_can_be_turned_off() -> None:
     assert ask(scheduled(Crons(), dunder=False), "/__scheduled") == (200, "hello")
 
@@ -182,7 +170,16 @@ def test_a_time_of_zero_is_a_time_and_one_that_is_no_number_is_500() -> None:
     crons = Crons()
     assert ask(scheduled(crons), "/cdn-cgi/handler/scheduled?time=0")[0] == 200
     assert crons.calls == [("", 0.0)]
-    assert ask(scheduled(crons), "/cdn-cgi/handler/scheduled?time=soon")[0] == 500
+    for wrong in ("soon", "NaN", "Infinity", "9000000000000000"):
+        assert ask(scheduled(crons), f"/cdn-cgi/handler/scheduled?time={wrong}")[0] == 500
+
+
+@pytest.mark.cloudflare("miniflare, core/scheduled.ts: parseInt, unless it is empty")
+@pytest.mark.parametrize(("given", "time_ms"), [("", None), ("1700000000123.7", 1_700_000_000_123), ("-5", -5)])
+def test_a_time_is_read_as_parse_int_does(given: str, time_ms: float | None) -> None:
+    crons = Crons()
+    assert ask(scheduled(crons), f"/cdn-cgi/handler/scheduled?time={given}")[0] == 200
+    assert crons.calls == [("", time_ms)]
 
 
 def test_with_broken_code_the_hooks_tell_why() -> None:

@@ -146,6 +146,15 @@ def test_what_dev_answers_itself_is_answered_here_too(told: Callable[..., Any]) 
     told(story)
 
 
+def test_a_cron_that_is_no_expression_runs_and_the_terminal_says_so(told: Callable[..., Any]) -> None:
+    async def story(worker: Harness) -> None:
+        await worker.scheduled("every day")
+        assert (await worker.fetch("/")).text == "every day"
+        assert "'every day' is no cron expression: a cron expression has five fields" in worker.terminal
+
+    told(story)
+
+
 def test_a_secret_is_kept_beside_the_rest(told: Callable[..., Any], tmp_path: Path) -> None:
     state = tmp_path / "v3"
     told(lambda worker: worker.fetch("/secret"), secrets={"TOKEN": "kept"}, state=state)

@@ -22,7 +22,7 @@ def control_of(server: Any, options: DevOptions, token: str, log: Log, broken: s
     """`server` None, or one whose code is `broken`: then only the hooks answer, with why."""
     dev = server.primary.dev if server is not None else None
     control = Control((*options.allow_hosts, *((dev.ip, dev.host or "") if dev is not None else ())))
-    Scheduled(server, log, broken).add_to(control, options.test_scheduled)
+    Scheduled(server, broken).add_to(control, options.test_scheduled)
     if options.live_reload:
         LiveReload().add_to(control)
     if broken is None:

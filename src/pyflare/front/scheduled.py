@@ -6,21 +6,20 @@ same below `local` and `mf`, are miniflare's hook (`core/scheduled.ts`): the out
 
 from __future__ import annotations
 
+import re
 from typing import Protocol
 
 from pyflare.front.control import Answer, Call, Control
 from pyflare.interop import traces
-from pyflare.log import Log
+from pyflare.interop.dates import MAX_DATE_MS
 
 HOOKS = ("/cdn-cgi/handler/scheduled", "/cdn-cgi/local/scheduled", "/cdn-cgi/mf/scheduled")
 NO_HANDLER = "The worker has no scheduled handler: add `async def scheduled(self, controller, env, ctx)`"
+MILLISECONDS = re.compile(r"\s*([+-]?[0-9]+)")  # what JavaScript's parseInt reads
 
 
 class Crons(Protocol):
     """What the hooks ask of a server."""
-
-    @property
-    def crons(self) -> list[str]: ...
 
     def has_handler(self, name: str) -> bool: ...
 
@@ -30,8 +29,8 @@ class Crons(Protocol):
 class Scheduled:
     """`broken` is the traceback of code that could not be loaded."""
 
-    def __init__(self, server: Crons, log: Log, broken: str | None) -> None:
-        self._server, self._log, self._broken = server, log, broken
+    def __init__(self, server: Crons, broken: str | None) -> None:
+        self._server, self._broken = server, broken
 
     def add_to(self, control: Control, dunder: bool) -> None:
         """`dunder`: whether `/__scheduled` answers."""
@@ -43,11 +42,9 @@ class Scheduled:
     async def run(self, call: Call) -> Answer:
         if self._broken is not None:
             return Answer(self._broken + "\n", 500)
-        cron = call.query.get("cron", "")
-        self._mention(cron)
         if not self._server.has_handler("scheduled"):
             return Answer(NO_HANDLER, 500)
-        _, _, raised = await self._server.scheduled(cron)
+        _, _, raised = await self._server.scheduled(call.query.get("cron", ""))
         if raised is None:
             return Answer("Ran scheduled event")
         return Answer(traces.render(raised) + "\n", 500)
@@ -55,19 +52,13 @@ class Scheduled:
     async def hook(self, call: Call) -> Answer:
         if self._broken is not None:
             return Answer(self._broken + "\n", 500)
-        try:
-            time_ms = float(call.query["time"]) if "time" in call.query else None
-        except ValueError:
-            return Answer(f"time is a number of milliseconds, not {call.query['time']!r}", 500)
+        given, time_ms = call.query.get("time"), None
+        if given:
+            match = MILLISECONDS.match(given)
+            if match is None or abs(time_ms := int(match[1])) > MAX_DATE_MS:
+                return Answer(f"time is a number of milliseconds, not {given!r}", 500)
         outcome, no_retry, _ = await self._server.scheduled(call.query.get("cron", ""), time_ms)
         status = 200 if outcome == "ok" else 500
         if call.query.get("format") == "json":
             return Answer.of_json({"outcome": outcome, "noRetry": no_retry}, status)
         return Answer(outcome, status)
-
-    def _mention(self, cron: str) -> None:
-        """An expression that is not configured runs too, but it may be a slip of the pen."""
-        configured = self._server.crons
-        if cron not in configured:
-            known = ", ".join(repr(one) for one in configured) or "none"
-            self._log.warn(f"{cron!r} is not among the configured crons ({known}); it runs all the same")

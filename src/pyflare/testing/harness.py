@@ -181,7 +181,8 @@ class Harness:
         return worker.sdk.wrap_env(worker.env)
 
     async def scheduled(self, cron: str, when: float | None = None) -> None:
-        """Run the cron handler, at `when` (seconds since the epoch) if given; raises what it raises."""
+        """Run the cron handler, at `when` (seconds since the epoch) if given; raises what it raises. `terminal` says so
+        when the expression is not valid or not configured."""
         _, _, raised = await self.server.scheduled(cron, None if when is None else when * 1000)
         if raised is not None:
             raise raised

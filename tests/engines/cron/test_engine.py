@@ -201,6 +201,14 @@ def test_an_expression_that_is_not_configured_still_runs_by_hand(tmp_path: Path)
     stage = Stage(tmp_path, "0 1 * * *")
     asyncio.run(stage.room.trigger("5 5 * * *"))
     assert stage.seen == [("5 5 * * *", NOW * 1000)]
+    assert "'5 5 * * *' is not among the configured crons ('0 1 * * *'); it runs all the same" in stage.said
+
+
+def test_what_is_no_expression_runs_by_hand_and_the_terminal_says_what_is_wrong(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, "0 1 * * *")
+    asyncio.run(stage.room.trigger("every day"))
+    assert stage.seen == [("every day", NOW * 1000)]
+    assert "'every day' is no cron expression: a cron expression has five fields" in stage.said
 
 
 @pytest.mark.parametrize(

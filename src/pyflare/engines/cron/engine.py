@@ -18,7 +18,7 @@ from pyflare.config.model import WorkerConfig
 from pyflare.engines.base import Engine, EngineContext, Panel
 from pyflare.engines.cron.config import WALL_SECONDS, CronConfig, read
 from pyflare.engines.cron.controller import ScheduledController
-from pyflare.engines.cron.expression import Expression
+from pyflare.engines.cron.expression import Expression, fault
 from pyflare.engines.cron.panel import panel, show
 from pyflare.errors import EngineError
 from pyflare.interop import traces
@@ -132,6 +132,7 @@ class Cron(Engine):
 
     async def scheduled(self, worker: str, cron: str, time_ms: float) -> Outcome:
         """Run the worker's handler, configured expression or not, and wait for its waitUntil work."""
+        self._doubt(worker, cron)
         controller, began = ScheduledController.make(cron, time_ms), monotonic()
         deadline = self._ctx.clock.now() + WALL_SECONDS
         flight = Flight(worker, cron, deadline, self._ctx.spawn(self._attempt(worker, controller)))
@@ -188,6 +189,15 @@ class Cron(Engine):
             self._next.pop((worker, expression.text), None)
         else:
             self._next[worker, expression.text] = moment
+
+    def _doubt(self, worker: str, cron: str) -> None:
+        """An expression that is not configured runs too, but it may be a slip of the pen."""
+        known = [expression.text for name, expression in self.expressions() if name == worker]
+        if cron not in known:
+            why = f"is not among the configured crons ({', '.join(map(repr, known)) or 'none'})"
+            if cron and (wrong := fault(cron)) is not None:
+                why = f"is no cron expression: {wrong}"
+            self._ctx.log.warn(f"{cron!r} {why}; it runs all the same")
 
     def _log(self, cron: str, outcome: Outcome, ms: float) -> None:
         log = self._ctx.log

@@ -122,6 +122,15 @@ def parse(text: str) -> Expression:
     return Expression(text, minute.values(), hour.values(), month.values(), days)
 
 
+def fault(text: str) -> str | None:
+    """Why Cloudflare would refuse the expression; None: it would not."""
+    try:
+        parse(text)
+    except CronFault as found:
+        return str(found)
+    return None
+
+
 def _count_of(count: int) -> str:
     names = ", ".join(place.title for place in FIELDS)
     hint = "; Cloudflare has neither seconds nor years" if count > len(FIELDS) else ""

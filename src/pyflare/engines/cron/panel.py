@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyflare.engines.base import Action, Panel, Table
-from pyflare.engines.cron.expression import CronFault, parse
+from pyflare.engines.cron.expression import fault
 from pyflare.errors import EngineError
 from pyflare.interop import traces
 
@@ -45,16 +45,8 @@ async def _trigger(engine: Cron, cron: str, worker: str | None = None, time_ms: 
         "noRetry": outcome.no_retry,
         "error": None if outcome.error is None else traces.render(outcome.error),
         "configured": sorted({expression.text for _, expression in engine.expressions()}),
-        "fault": _fault(cron),
+        "fault": fault(cron),
     }
-
-
-def _fault(cron: str) -> str | None:
-    try:
-        parse(cron)
-    except CronFault as fault:
-        return str(fault)
-    return None
 
 
 def show(moment: float) -> str:
