@@ -16,6 +16,6 @@ harness as `worker`; its paths begin in pytest's root folder (`help(pyflare.pyte
 from pyflare.clock import FakeClock
 from pyflare.config.options import DevOptions
 from pyflare.testing.harness import Hangs, Harness
-from pyflare.testing.views import Answer, Mail, Point, QueueView, Socket
+from pyflare.testing.views import Answer, Leased, Mail, Point, QueueView, Socket
 
-__all__ = ("Answer", "DevOptions", "FakeClock", "Hangs", "Harness", "Mail", "Point", "QueueView", "Socket")
+__all__ = ("Answer", "DevOptions", "FakeClock", "Hangs", "Harness", "Leased", "Mail", "Point", "QueueView", "Socket")

@@ -82,6 +82,16 @@ class Socket:
 
 
 @dataclass(frozen=True)
+class Leased:
+    """A message that `QueueView.pull` took."""
+
+    lease_id: str
+    id: str
+    body: Any  # as in `QueueView.bodies`
+    attempts: int
+
+
+@dataclass(frozen=True)
 class QueueView:
     """A queue as a test sees it."""
 
@@ -125,6 +135,27 @@ class QueueView:
     def redrive(self, to: str | None = None) -> int:
         """Move dead letters back to where they died, or to another queue; how many."""
         return sum(self._engine.redrive(self.name, to).values())
+
+    # --- as a client of a queue with `"type": "http_pull"`; ValueError for other queues ----------------------------
+
+    def pull(self, batch_size: int = 5, visibility_timeout_ms: float | None = None) -> list[Leased]:
+        """Lease the next messages, for as long as the consumer's configuration says unless given; none while paused."""
+        taken = self._client().pull(self.name, batch_size, visibility_timeout_ms)
+        return [Leased(lease_id, row.id, _plain(row.body, row.content_type), row.attempts) for row, lease_id in taken]
+
+    def ack(self, *lease_ids: str) -> int:
+        """Acknowledge what the leases hold; how many hold something."""
+        return int(self._client().acknowledge(self.name, lease_ids, []).acked)
+
+    def retry(self, *lease_ids: str, delay_seconds: float | None = None) -> int:
+        """Give back what the leases hold, to come after the consumer's delay unless given; how many hold something."""
+        retries = [(lease_id, delay_seconds) for lease_id in lease_ids]
+        return int(self._client().acknowledge(self.name, [], retries).retried)
+
+    def _client(self) -> Any:
+        if not self._engine.pulls(self.name):
+            raise ValueError(f'Queue {self.name!r} has no consumer with "type": "http_pull"')
+        return self._engine
 
 
 def _plain(body: bytes, content_type: str) -> Any:

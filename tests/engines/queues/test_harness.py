@@ -35,6 +35,7 @@ QUEUES = {
     "consumers": [
         {"queue": "jobs", "max_batch_timeout": 0, "max_retries": 0, "dead_letter_queue": "dead"},
         {"queue": "slow", "max_batch_timeout": 0},
+        {"queue": "mail", "type": "http_pull", "visibility_timeout_ms": 5000},
     ],
 }
 
@@ -111,5 +112,31 @@ def test_a_handler_that_hangs_meets_its_time_out_when_the_clock_moves(
         assert await seen(worker) == ["hangs", "hangs"]
         assert worker.queue("slow").backlog == worker.queue("slow").in_flight == 0
         assert "the handler did not return within 900 s" in worker.terminal
+
+    play(scene)
+
+
+def test_a_test_may_be_the_client_that_pulls(play: Play) -> None:
+    async def scene(worker: Harness) -> None:
+        queue = worker.queue("mail")
+        for body in "abc":
+            queue.send(body)
+        first, second = queue.pull(batch_size=2)
+        assert (first.body, first.attempts, queue.in_flight) == ("a", 1, 2)
+        assert (queue.ack(first.lease_id), queue.ack(first.lease_id)) == (1, 0)
+        assert queue.retry(second.lease_id, delay_seconds=60) == 1
+        (third,) = queue.pull(visibility_timeout_ms=1000)
+        await worker.advance(2)
+        assert [(again.id, again.attempts) for again in queue.pull()] == [(third.id, 2)]
+        await worker.advance(60)
+        assert {leased.body for leased in queue.pull()} == {"b", "c"}
+
+    play(scene)
+
+
+def test_only_a_queue_of_http_clients_is_pulled(play: Play) -> None:
+    async def scene(worker: Harness) -> None:
+        with pytest.raises(ValueError, match='\'jobs\' has no consumer with "type": "http_pull"'):
+            worker.queue("jobs").pull()
 
     play(scene)
