@@ -108,3 +108,15 @@ def test_commands_find_the_server_of_a_lone_module(tmp_path: Path) -> None:
     with Dev(tmp_path, "hello.py"):
         assert said("queues", "list") == "There are no queues.\n"
     assert said("queues", "list", "-c", "hello.py") == "There are no queues.\n"
+
+
+def test_commands_in_the_folder_of_a_second_worker_find_the_server(tmp_path: Path) -> None:
+    first = project(tmp_path / "a", SOURCE, name="a")
+    second = project(tmp_path / "b", SOURCE, name="b", queues={"producers": [{"binding": "Q", "queue": "jobs"}]})
+    command = [sys.executable, "-m", "pyflare", "queues", "send", "jobs", "1"]
+    with Dev(first, "-c", "wrangler.jsonc", "-c", str(second / "wrangler.jsonc")) as dev:
+        subprocess.run(command, cwd=second, capture_output=True, check=True)
+        (message,) = result(dev.request("GET", f"{API}/accounts/any/queues/jobs/messages"))["messages"]
+        assert message["preview"] == "1"
+    done = subprocess.run([*command[:-3], "list", "--json"], cwd=second, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)[0]["metrics"]["backlog_count"] == 0  # its own data again

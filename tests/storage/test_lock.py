@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pyflare.errors import ConfigError, StateInUse
-from pyflare.storage.lock import Holder, StateLock, is_locked, read_holder
+from pyflare.storage.lock import Holder, StateLock, data_of, is_locked, read_holder
 
 
 def test_a_second_one_is_told_who_holds_the_folder(tmp_path: Path) -> None:
@@ -78,6 +78,22 @@ def test_the_token_is_for_its_owner_only(tmp_path: Path) -> None:
     lock.announce(Holder(123, token="secret"))
     assert (tmp_path / "pyflare" / "server.json").stat().st_mode & 0o077 == 0
     lock.release()
+
+
+def test_the_data_of_a_guest_are_with_its_host_while_that_runs_and_names_it(tmp_path: Path) -> None:
+    host, guest = tmp_path / "a", tmp_path / "b"
+    assert data_of(guest) == guest
+    lock = StateLock.take(host)
+    lock.announce(Holder(os.getpid(), guests=[str(guest)]))
+    assert data_of(guest) == host
+    own = StateLock.take(guest)  # a server of its own comes first
+    assert data_of(guest) == guest
+    own.release()
+    lock.announce(Holder(os.getpid()))
+    assert data_of(guest) == guest
+    lock.announce(Holder(os.getpid(), guests=[str(guest)]))
+    lock.release()
+    assert data_of(guest) == guest
 
 
 def test_a_folder_without_a_server_is_not_locked(tmp_path: Path) -> None:

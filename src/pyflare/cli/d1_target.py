@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pyflare.cli.common import PATH, Command, config_options, options_of
+from pyflare.cli.data_folder import data_folder
 from pyflare.cli.report import show_missing_environments
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.find import shown
-from pyflare.config.load import read_workers, state_folder
+from pyflare.config.load import read_workers
 from pyflare.config.model import WorkerConfig
 from pyflare.engines.d1.config import D1Binding, parse
 from pyflare.engines.d1.migrations import Database, DatabaseFile, Migrations
@@ -98,7 +99,7 @@ class Target:
 
     @property
     def layout(self) -> Layout:
-        return Layout(state_folder(self._options, self.config))
+        return Layout(data_folder(self._options, self.config))
 
     @property
     def folder(self) -> str:

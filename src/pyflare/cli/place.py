@@ -10,9 +10,10 @@ from typing import Any
 import click
 
 from pyflare.cli.common import PATH, Command, config_options, options_of
+from pyflare.cli.data_folder import data_folder
 from pyflare.cli.report import show_missing_environments
 from pyflare.clock import SystemClock
-from pyflare.config.load import read_workers, state_folder
+from pyflare.config.load import read_workers
 from pyflare.config.model import WorkerConfig
 from pyflare.engines.r2.faults import R2Fault
 from pyflare.errors import ConfigError, EngineError
@@ -47,7 +48,7 @@ class Place:
         loaded = read_workers(options, os.environ)
         show_missing_environments(loaded)
         self.configs: Sequence[WorkerConfig] = [one.config for one in loaded]
-        self.layout = Layout(state_folder(options, self.configs[0]))
+        self.layout = Layout(data_folder(options, self.configs[0]))
         self.now = SystemClock().now
 
     def expect(self, what: str, name: str, section: str, *fields: str) -> None:

@@ -12,12 +12,13 @@ import click
 
 from pyflare import engines
 from pyflare.cli.common import Command, config_options, options_of, persist_option
+from pyflare.cli.data_folder import data_folder
 from pyflare.cli.local_api import LocalApi
 from pyflare.cli.report import show_missing_environments
 from pyflare.clock import SystemClock
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.find import NoConfiguration, shown
-from pyflare.config.load import check_loaded, read_workers, state_folder
+from pyflare.config.load import check_loaded, read_workers
 from pyflare.config.model import WorkerConfig
 from pyflare.engines.base import EngineContext
 from pyflare.errors import ConfigError, EngineError
@@ -46,7 +47,7 @@ class Rooms:
             show_missing_environments(loaded)
             check_loaded(loaded)
             self._configs = [one.config for one in loaded]
-            self._state = state_folder(self._options, self._configs[0])
+            self._state = data_folder(self._options, self._configs[0])
         except NoConfiguration:
             # A lone module that is served keeps its data here, and the server knows the rest.
             self._configs, self._state = [], (self._options.persist_to or Path(".wrangler/state")) / "v3"

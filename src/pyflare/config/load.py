@@ -103,6 +103,12 @@ def state_folder(options: DevOptions, primary: WorkerConfig) -> Path:
     return (primary.home or primary.root) / ".wrangler" / "state" / "v3"
 
 
+def guest_folders(primary: WorkerConfig, *others: WorkerConfig) -> list[str]:
+    """The state folders that the workers beside the primary one would have alone."""
+    own = [str(state_folder(DevOptions(), config).resolve()) for config in (primary, *others)]
+    return sorted(set(own) - {own[0]})
+
+
 class _Reader:
     """Reads one worker."""
 

@@ -1,5 +1,10 @@
 """Who holds a state folder: an operating system's lock on `v3/pyflare/lock`, and `server.json` beside it for people and
-tools. The lock goes with the processes that hold the open file, so that a killed server leaves nothing behind."""
+tools. The lock goes with the processes that hold the open file, so that a killed server leaves nothing behind.
+
+A server of several configurations keeps the data of all in the state folder of the first. In the folders that the
+others would have alone, its guests, it leaves the path of that one, `v3/pyflare/host`, which counts while the server
+there names them.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,7 @@ import fcntl
 import json
 import os
 import select
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from pyflare.errors import ConfigError, StateInUse
@@ -25,6 +30,7 @@ class Holder:
     port: int | None = None
     url: str | None = None
     token: str | None = None
+    guests: list[str] = field(default_factory=list)  # absolute paths of state folders
 
 
 class StateLock:
@@ -50,11 +56,15 @@ class StateLock:
         return cls(folder, fd)
 
     def announce(self, holder: Holder) -> None:
-        """Write `server.json`, for its owner only: it holds the token."""
+        """Write `server.json`, for its owner only: it holds the token. Its guests are told where to look."""
         fd = os.open(self.folder / "server.json.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(fd, "w") as file:
             json.dump(asdict(holder), file)
         os.replace(self.folder / "server.json.new", self.folder / "server.json")
+        for guest in holder.guests:
+            with contextlib.suppress(OSError):
+                Path(guest, "pyflare").mkdir(parents=True, exist_ok=True)
+                Path(guest, "pyflare", "host").write_text(str(self.folder.parent.resolve()))
 
     def release(self) -> None:
         with contextlib.suppress(FileNotFoundError):
@@ -103,6 +113,17 @@ def read_holder(state: Path) -> Holder | None:
         return Holder(**json.loads((state / "pyflare" / "server.json").read_text()))
     except (OSError, ValueError, TypeError):
         return None
+
+
+def data_of(state: Path) -> Path:
+    """The state folder in which the workers of this one have their data now: another's while they are guests there."""
+    try:
+        host = Path((state / "pyflare" / "host").read_text())
+    except (OSError, ValueError):
+        return state
+    holder = None if is_locked(state) else read_holder(host)
+    hosted = holder is not None and str(state.resolve()) in holder.guests and is_locked(host)
+    return host if hosted else state
 
 
 def is_locked(state: Path) -> bool:

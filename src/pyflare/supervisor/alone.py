@@ -11,7 +11,7 @@ import socket
 
 from pyflare import __version__
 from pyflare.clock import SystemClock, use_utc
-from pyflare.config.load import load_workers, read_workers, state_folder
+from pyflare.config.load import guest_folders, load_workers, read_workers, state_folder
 from pyflare.config.model import WorkerConfig
 from pyflare.config.options import DevOptions
 from pyflare.errors import ConfigError
@@ -78,7 +78,7 @@ async def _live(
     show_bindings(log, serving)
     _stop_by_signal(stop)
     await serving.open(sockets, token, tls)
-    lock.announce(Holder(os.getpid(), port, url, token))
+    lock.announce(Holder(os.getpid(), port, url, token, guest_folders(*configs)))
     show_dashboard(log, options, url)
     log.info(ready_line(dev.local_protocol, dev.ip, sockets))
     await stop.wait()

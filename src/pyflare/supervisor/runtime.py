@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyflare import __version__, engines
 from pyflare.clock import SystemClock, use_utc
-from pyflare.config.load import Loaded, faults_of, load_workers, read_workers, state_folder
+from pyflare.config.load import Loaded, faults_of, guest_folders, load_workers, read_workers, state_folder
 from pyflare.config.options import DevOptions
 from pyflare.config.surroundings import ENVIRONMENT
 from pyflare.dashboard import EXPLORER_ALIAS
@@ -314,6 +314,7 @@ def _summary(options: DevOptions, loaded: list[Loaded]) -> dict[str, Any]:
         "port": dev.port,
         "protocol": dev.local_protocol,
         "state": state_folder(options, configs[0]),
+        "guests": guest_folders(*configs),
         "targets": {
             "roots": sorted({str(config.root) for config in configs}),
             "files": sorted({str(path) for config in configs for path in config.watched}),

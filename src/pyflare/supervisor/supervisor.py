@@ -381,7 +381,7 @@ class Supervisor:
         if summary["port"] is None and port != DEFAULT_PORT:
             self._log.warn(f"Port {DEFAULT_PORT} is in use; taking {port}")
         self._url, self._ready = url, ready_line(summary["protocol"], summary["ip"], self._sockets)
-        self._lock.announce(Holder(os.getpid(), port, url, self._token))
+        self._lock.announce(Holder(os.getpid(), port, url, self._token, summary["guests"]))
 
 
 def _where(summary: Message) -> tuple[object, ...]:
