@@ -19,11 +19,11 @@ from pyflare.interop.web.blob import Blob
 from pyflare.interop.web.bytes import byte_array, decode_utf8, string_bytes, utf8
 from pyflare.interop.web.form_data import FormData, encode_multipart, parse_form
 from pyflare.interop.web.headers import Headers
-from pyflare.interop.web.readable import LOCKED, LOST, ReadableStream, close_iterator
+from pyflare.interop.web.readable import LOCKED, LOCKED_SOURCE, LOST, ReadableStream, close_iterator
 from pyflare.interop.web.url import URLSearchParams
 
 USED = "Body has already been used. It can only be used once. Use tee() first if you need to read it twice."
-BODY_LOCKED = "This ReadableStream is locked to a reader, and cannot be used as a body."
+BODY_LOCKED = LOCKED_SOURCE
 BODY_DISTURBED = "This ReadableStream is disturbed (has already been read from), and cannot be used as a body."
 
 TEXT_TYPE = "text/plain;charset=UTF-8"
@@ -159,8 +159,6 @@ def extract(value: Any) -> tuple[Body, str | None]:
         return Body(data, length=len(data)), None
     value = unwrap(value)
     if isinstance(value, ReadableStream):
-        if value.locked:
-            raise type_error(BODY_LOCKED)
         if value._disturbed:
             raise type_error(BODY_DISTURBED)
         return Body(value._content, value, length=value._length), None

@@ -23,6 +23,7 @@ from pyflare.interop.web.sources import IterableSource, NativeSource, Source, Us
 READABLE, CLOSED, ERRORED = "readable", "closed", "errored"
 LOST = "Network connection lost."
 LOCKED = "This ReadableStream is currently locked to a reader."
+LOCKED_SOURCE = "The ReadableStream has been locked to a reader."
 
 
 class ReadableStream(JsProxy):
@@ -198,6 +199,13 @@ class ReadableStream(JsProxy):
         if self._holder is not None:
             raise type_error(LOCKED)
         self._holder = holder
+
+    def check_source(self) -> None:
+        """TypeError when the runtime cannot send the stream; of one of JavaScript code, what is left will do."""
+        if self.locked:
+            raise type_error(LOCKED_SOURCE)
+        if self._disturbed and (self._content is not None or self._native is not None):
+            raise type_error("This ReadableStream is disturbed.")
 
     def drain(self) -> AsyncIterator[bytes]:
         """All of the stream as bytes, for Python; locks it. TypeError for chunks that are none."""
