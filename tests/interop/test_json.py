@@ -12,6 +12,7 @@ from pyflare.interop.dates import JsDate
 from pyflare.interop.errors import JsException
 from pyflare.interop.json import dump, parse, stringify
 from pyflare.interop.proxy import JsObject, jsnull
+from pyflare.interop.web.url import URL
 
 
 def test_undefined_disappears_and_null_stays() -> None:
@@ -32,6 +33,10 @@ def test_numbers_are_javascripts() -> None:
 
 def test_dates_are_iso_text() -> None:
     assert stringify(JsDate.make(0)) == '"1970-01-01T00:00:00.000Z"'
+
+
+def test_urls_are_text() -> None:
+    assert stringify(URL.new("https://a.example")) == '"https://a.example/"'
 
 
 def test_indent_and_replacer() -> None:
@@ -61,7 +66,14 @@ def test_what_is_no_json_is_a_syntax_error(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("number", "text"),
-    [(1e-7, "1e-7"), (0.00001, "0.00001"), (1e16, "10000000000000000"), (1e21, "1e+21"), (-0.0, "0")],
+    [
+        (1e-7, "1e-7"),
+        (0.00001, "0.00001"),
+        (1e16, "10000000000000000"),
+        (-(2.0**63), "-9223372036854776000"),
+        (1e21, "1e+21"),
+        (-0.0, "0"),
+    ],
 )
 def test_a_float_is_written_as_javascript_writes_it(number: float, text: str) -> None:
     assert stringify(to_js({"n": number})) == f'{{"n":{text}}}'

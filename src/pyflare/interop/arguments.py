@@ -7,17 +7,23 @@ runtime converts: `None`'s `null` is the number 0, a number is text where text i
 from __future__ import annotations
 
 import functools
+import inspect
 import math
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from pyflare.interop.containers import to_text
-from pyflare.interop.errors import type_error
+from pyflare.interop.errors import JsException, error, type_error
+from pyflare.interop.json import _whole
 from pyflare.interop.promise import JsPromise
-from pyflare.interop.proxy import fold, is_nullish, jsnull
+from pyflare.interop.proxy import JsNull, JsProxy, fold, is_nullish
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+# ECMA-262, "StringNumericLiteral": Python's `float` also takes underscores, "nan" and digits of other scripts.
+DECIMAL = re.compile(r"[+-]?(?:Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
+PREFIXED = re.compile(r"0(?:[xX][0-9a-fA-F]+|[oO][0-7]+|[bB][01]+)")
 INT32_MAX = 2**31 - 1
 INT32_MIN = -(2**31)
 
@@ -35,19 +41,60 @@ def promised(method: F) -> F:
     return wrapper  # type: ignore[return-value]
 
 
-def to_number(value: Any) -> float | int:
+def requires(*kinds: str) -> Callable[[F], F]:
+    """A method that needs arguments of these types, in JavaScript's names; it ignores those it has no parameter for."""
+
+    def decorate(method: F) -> F:
+        most = len(inspect.signature(method).parameters) - 1
+
+        @functools.wraps(method)
+        def wrapper(self: Any, *args: Any) -> Any:
+            if len(args) < len(kinds):
+                raise not_of_type(self, method.__name__, len(args) + 1, kinds[len(args)])
+            return method(self, *args[:most])
+
+        return wrapper  # type: ignore[return-value]
+
+    return decorate
+
+
+def settings(value: Any, owner: JsProxy, method: str, number: int, kind: str) -> Any:
+    """The options object that is parameter `number` of a method; TypeError when it is a primitive value."""
+    if isinstance(value, (str, int, float)):
+        raise not_of_type(owner, method, number, kind)
+    return value
+
+
+def unimplemented(name: str) -> Callable[..., Any]:
+    """A method that the runtime has by name alone."""
+
+    def method(self: JsProxy, *_args: Any, **_options: Any) -> Any:
+        raise error(f"Failed to execute '{name}' on '{type(self).js_name}': the method is not implemented.")
+
+    return method
+
+
+def not_of_type(owner: JsProxy, method: str, number: int, kind: str) -> JsException:
+    return type_error(
+        f"Failed to execute '{method}' on '{type(owner).js_name}': parameter {number} is not of type '{kind}'."
+    )
+
+
+def to_number(value: Any) -> int | float:
     """What JavaScript's `Number(value)` gives."""
+    if isinstance(value, (bool, JsNull)):
+        return int(bool(value))
     if isinstance(value, (int, float)):
-        return value
-    if value is jsnull:
-        return 0
+        return _whole(value) if isinstance(value, float) else value
     if value is None:
         return math.nan
-    try:
-        text = to_text(value).strip()
-        return float(text) if text else 0
-    except ValueError:
-        return math.nan
+    value_of = getattr(value, "valueOf", None)
+    if callable(value_of):
+        return to_number(value_of())
+    text = to_text(value).strip()
+    if PREFIXED.fullmatch(text):
+        return int(text, 0)
+    return _whole(float(text)) if DECIMAL.fullmatch(text) else math.nan if text else 0
 
 
 def to_int32(value: Any) -> int:

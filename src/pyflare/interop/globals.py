@@ -7,12 +7,13 @@ import re
 from typing import Any, ClassVar
 
 from pyflare.interop import scope
+from pyflare.interop.arguments import to_number
 from pyflare.interop.clone import clone
 from pyflare.interop.containers import JsArray, to_text
 from pyflare.interop.convert import JsFunctionClass
 from pyflare.interop.errors import dom_exception, error, type_error
 from pyflare.interop.json import Json, _whole
-from pyflare.interop.proxy import JsFunction, JsNull, JsObject, JsProxy, fold, get, is_nullish
+from pyflare.interop.proxy import JsFunction, JsObject, JsProxy, fold, get, is_nullish
 
 Function = JsFunctionClass
 Infinity = math.inf
@@ -114,24 +115,6 @@ class JsNumber(JsProxy):
 
 
 Number = JsNumber
-
-
-def to_number(value: Any) -> int | float:
-    """What JavaScript's `Number(value)` gives."""
-    if isinstance(value, (bool, JsNull)):
-        return int(bool(value))
-    if isinstance(value, (int, float)):
-        return _whole(value) if isinstance(value, float) else value
-    if value is None:
-        return math.nan
-    value_of = getattr(value, "valueOf", None)
-    if callable(value_of):
-        return to_number(value_of())
-    text = to_text(value).strip()
-    try:
-        return int(text, 0) if re.fullmatch(r"0[xob][0-9a-fA-F]+", text) else _whole(float(text)) if text else 0
-    except ValueError:
-        return math.nan
 
 
 def String(value: Any = "") -> str:

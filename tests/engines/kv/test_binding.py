@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+import re
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 from pyflare.engines.kv.binding import KvNamespace
 from pyflare.engines.kv.engine import Kv
 from pyflare.interop.buffers import ArrayBuffer
+from pyflare.interop.dates import JsDate
+from pyflare.interop.errors import JsException
 from pyflare.interop.proxy import jsnull
 from pyflare.interop.web.readable import ReadableStream
 from tests.support.gate import Unconfirmed
@@ -358,3 +361,66 @@ def test_a_write_waits_for_the_commit_of_a_durable_object(kv: Any) -> None:
 
 def test_the_binding_is_a_class_of_the_layer(kv: Any) -> None:
     assert isinstance(kv, KvNamespace)
+
+
+# --- arguments --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "kind"),
+    [
+        (lambda kv: kv.get(), "'get' on 'KvNamespace': parameter 1 is not of type 'string or Array'"),
+        (lambda kv: kv.getWithMetadata(), "'getWithMetadata' on 'KvNamespace': parameter 1 is not of type 'Array or s"),
+        (lambda kv: kv.put(), "'put' on 'KvNamespace': parameter 1 is not of type 'string'"),
+        (lambda kv: kv.put("k"), "'put' on 'KvNamespace': parameter 2 is not of type 'string or JsObject'"),
+        (lambda kv: kv.put("k", "v", 60), "'put' on 'KvNamespace': parameter 3 is not of type 'PutOptions'"),
+        (lambda kv: kv.list("prefix"), "'list' on 'KvNamespace': parameter 1 is not of type 'ListOptions'"),
+        (lambda kv: kv.delete(), "'delete' on 'KvNamespace': parameter 1 is not of type 'string'"),
+    ],
+)
+def test_what_is_missing_or_of_another_type_is_named(kv: Any, call: Callable[[Any], Any], kind: str) -> None:
+    with pytest.raises(JsException, match=re.escape(f"TypeError: Failed to execute {kind}")):
+        settle(call(kv))
+
+
+def test_arguments_too_many_are_passed_over(kv: Any) -> None:
+    settle(kv.put("k", "v"))
+    settle(kv.delete("k", True))
+    assert settle(kv.get("k", "text", 1)) is jsnull
+
+
+def test_a_type_of_null_is_text(kv: Any) -> None:
+    settle(kv.put("k", "v"))
+    assert settle(kv.get("k", jsnull)) == "v"
+    assert settle(kv.get(js(["k"]), jsnull)).get("k") == "v"
+
+
+def test_a_read_with_metadata_refuses_its_key_at_the_call(kv: Any) -> None:
+    assert refusal(kv.get("")) == "TypeError: Key name cannot be empty."
+    with pytest.raises(JsException, match="Key name cannot be empty"):
+        kv.getWithMetadata("")
+
+
+def test_a_number_out_of_range_is_refused_before_the_key(kv: Any) -> None:
+    assert "Value out of range" in refusal(kv.put("", "v", expiration=2**31))
+
+
+def test_a_date_is_a_number_of_milliseconds(kv: Any) -> None:
+    settle(kv.put("k", "v", expirationTtl=JsDate.new(60_000)))
+    assert settle(kv.list()).keys[0].expiration == int(NOW) + 60_000
+
+
+@pytest.mark.parametrize(("cursor", "first"), [("YQ", "b"), ("YQ==", "b"), ("-_", None), ("no key of ours", None)])
+def test_any_text_is_a_cursor(kv: Any, cursor: str, first: str | None) -> None:
+    for name in "abc":
+        settle(kv.put(name, "v"))
+    assert next(iter(names(settle(kv.list(cursor=cursor)))), None) == first
+
+
+def test_a_stream_that_somebody_reads_is_refused(kv: Any) -> None:
+    stream = ReadableStream.of_bytes(b"abc")
+    reader = stream.getReader()
+    assert refusal(kv.put("k", stream)) == "TypeError: The ReadableStream has been locked to a reader."
+    settle(reader.read())
+    reader.releaseLock()
+    assert refusal(kv.put("k", stream)) == "TypeError: This ReadableStream is disturbed."

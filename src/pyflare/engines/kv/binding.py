@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 from pyflare.engines.kv.config import MAX_LIST_KEYS
 from pyflare.engines.kv.namespace import Namespace, Value, check_key, described, failed
 from pyflare.interop import json
-from pyflare.interop.arguments import optional_text, promised, to_int32, to_string
+from pyflare.interop.arguments import optional_text, promised, requires, settings, to_int32, to_string
 from pyflare.interop.buffers import ArrayBuffer, as_bytes, is_buffer
 from pyflare.interop.containers import JsArray, JsMap
 from pyflare.interop.errors import JsException, type_error
 from pyflare.interop.promise import JsPromise, confirmed, perform, start
-from pyflare.interop.proxy import JsObject, JsProxy, get, is_nullish, jsnull
+from pyflare.interop.proxy import JsObject, JsProxy, get, is_nullish, jsnull, options
 from pyflare.interop.web.readable import ReadableStream
 
 UNKNOWN_TYPE = 'Unknown response type. Possible types are "text", "arrayBuffer", "json", and "stream".'
@@ -29,46 +29,53 @@ class KvNamespace(JsProxy):
     def js_properties(self) -> dict[str, Any]:
         return {}
 
-    @promised
-    def get(self, key: Any = None, options: Any = None) -> JsPromise:
+    @options
+    @requires("string or Array")
+    def get(self, key: Any, options: Any = None) -> JsPromise:
         kind, cache_ttl = _read_options(options)
         if isinstance(key, JsArray):
             keys = [to_string(name) for name in key]
             return perform(self._get_many, keys, kind, cache_ttl, False)
         return perform(self._get, to_string(key), kind, cache_ttl)
 
-    @promised
-    def getWithMetadata(self, key: Any = None, options: Any = None) -> JsPromise:
+    @options
+    @requires("Array or string")
+    def getWithMetadata(self, key: Any, options: Any = None) -> JsPromise:
         kind, cache_ttl = _read_options(options)
         if isinstance(key, JsArray):
             keys = [to_string(name) for name in key]
             return perform(self._get_many, keys, kind, cache_ttl, True)
-        return perform(self._get_with_metadata, to_string(key), kind, cache_ttl)
+        name = to_string(key)
+        check_key("GET", name)
+        return perform(self._get_with_metadata, name, kind, cache_ttl)
 
     @promised
-    def put(self, key: Any = None, value: Any = None, options: Any = None) -> JsPromise:
+    @requires("string", "string or JsObject")
+    def put(self, key: Any, value: Any, options: Any = None) -> JsPromise:
+        options = settings(options, self, "put", 3, "PutOptions")
         name, namespace = to_string(key), self._namespace
+        expiration, ttl = _seconds(options, "expiration"), _seconds(options, "expirationTtl")
         check_key("PUT", name)
-        expiration, ttl = get(options, "expiration"), get(options, "expirationTtl")
         metadata = get(options, "metadata")
         text = None if is_nullish(metadata) else json.stringify(metadata)
         data = _written(value)
-        ends = namespace.expiry(
-            None if expiration is None else to_int32(expiration), None if ttl is None else to_int32(ttl)
-        )
+        ends = namespace.expiry(expiration, ttl)
         namespace.check_metadata(text)
         if isinstance(data, bytes):
             return perform(namespace.put, name, data, ends, text)
         return start(self._put_stream(name, data, ends, text))
 
     @promised
-    def delete(self, key: Any = None) -> JsPromise:
+    @requires("string")
+    def delete(self, key: Any) -> JsPromise:
         name = to_string(key)
         check_key("DELETE", name)
         return perform(self._namespace.delete, name)
 
     @promised
+    @requires()
     def list(self, options: Any = None) -> JsPromise:
+        options = settings(options, self, "list", 1, "ListOptions")
         limit = to_int32(get(options, "limit", 0))
         prefix, cursor = optional_text(get(options, "prefix")), optional_text(get(options, "cursor"))
         return perform(self._list, prefix or "", limit if limit > 0 else MAX_LIST_KEYS, cursor)
@@ -108,12 +115,17 @@ class KvNamespace(JsProxy):
 
 def _read_options(options: Any) -> tuple[str, int | None]:
     """Type and cache TTL of a read's second argument, which is a type or an object."""
-    if options is None:
+    if is_nullish(options):
         return "text", None
     if not isinstance(options, (JsProxy, dict)):
         return to_string(options), None
-    kind, cache_ttl = get(options, "type"), get(options, "cacheTtl")
-    return "text" if kind is None else to_string(kind), None if cache_ttl is None else to_int32(cache_ttl)
+    kind = get(options, "type")
+    return "text" if kind is None else to_string(kind), _seconds(options, "cacheTtl")
+
+
+def _seconds(options: Any, name: str) -> int | None:
+    given = get(options, name)
+    return None if given is None else to_int32(given)
 
 
 def _as(kind: str, value: Value) -> Any:
@@ -130,7 +142,7 @@ def _as(kind: str, value: Value) -> Any:
 
 def _bulk_value(kind: str, value: Value) -> Any:
     try:
-        return _as(kind, value)
+        return _as(kind or "text", value)
     except JsException:
         message = f"At least one of the requested keys corresponds to a non-{kind} value"
         raise failed("GET_BULK", 400, message) from None
@@ -143,6 +155,7 @@ def _metadata(value: Value | None) -> Any:
 def _written(value: Any) -> bytes | ReadableStream:
     """The value of a put: a copy of its bytes, or the stream that gives them. Primitives become JavaScript's words."""
     if isinstance(value, ReadableStream):
+        value.check_source()
         return value
     if is_buffer(value):
         return as_bytes(value)
