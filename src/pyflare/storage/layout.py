@@ -9,10 +9,13 @@ v3/pyflare/server.json, lock                     who holds the folder
 
 from __future__ import annotations
 
+import hashlib
 import re
 from pathlib import Path
 
 from pyflare.storage.object_id import Namespace
+
+MAX_NAME_BYTES = 255  # of a file, on the usual file systems
 
 
 class Layout:
@@ -31,7 +34,10 @@ class Layout:
         return self._folder(plugin, unique_key) / f"{Namespace(unique_key).from_name(name)}.sqlite"
 
     def blobs(self, plugin: str, resource: str) -> Path:
-        return self._folder(plugin, re.sub(r"[^A-Za-z0-9_.-]", "_", resource), "blobs")
+        name = re.sub(r"[^A-Za-z0-9_.-]", "_", resource)
+        if len(name) > MAX_NAME_BYTES:
+            name = name[: MAX_NAME_BYTES - 64] + hashlib.sha256(resource.encode()).hexdigest()
+        return self._folder(plugin, name, "blobs")
 
     def objects(self, unique_key: str) -> Path:
         """The folder of a Durable Object class."""

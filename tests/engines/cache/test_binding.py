@@ -10,6 +10,7 @@ import pytest
 from pyflare.engines.cache.engine import Cache
 from pyflare.engines.cache.policy import http_date
 from pyflare.interop.errors import JsException
+from pyflare.interop.proxy import jsnull
 from pyflare.interop.web.headers import Headers
 from pyflare.interop.web.readable import ReadableStream
 from pyflare.interop.web.request import Request
@@ -132,7 +133,10 @@ def test_the_headers_of_a_hit_cannot_be_changed(cache: Any) -> None:
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (("not a url",), "TypeError: Invalid URL. Cache API keys must be fully-qualified, valid URLs."),
+        ((), "TypeError: Failed to execute 'put' on 'Cache': parameter 1 is not of type 'Request or string'."),
+        ((URL,), "TypeError: Failed to execute 'put' on 'Cache': parameter 2 is not of type 'Response'."),
+        (("not a url", response()), "TypeError: Invalid URL: not a url"),
+        (("data:,x", response()), "TypeError: Invalid URL. Cache API keys must be fully-qualified, valid URLs."),
         ((URL, "text"), "TypeError: Failed to execute 'put' on 'Cache': parameter 2 is not of type 'Response'."),
         ((URL, response(status=206)), "TypeError: Cannot cache response to a range request (206 Partial Content)."),
         ((URL, response(vary="*")), "TypeError: Cannot cache response with 'Vary: *' header."),
@@ -150,6 +154,66 @@ def test_only_get_can_be_put_and_matched(cache: Any) -> None:
     assert settle(cache.match(post)) is None
     assert settle(cache.delete(post)) is False
     assert settle(cache.match(post, ignoreMethod=True)) is not None
+
+
+def test_a_key_holds_no_password(cache: Any) -> None:
+    message = "TypeError: Invalid URL. Cache API keys must be fully-qualified, valid URLs."
+    assert refusal(cache.match("https://ada:secret@cache.example/")) == message
+
+
+def test_only_urls_of_the_web_are_kept(cache: Any) -> None:
+    settle(cache.put("cache://mine", response()))
+    assert refusal(cache.match("cache://mine")) == "TypeError: Fetch API cannot load: cache://mine"
+    assert refusal(cache.delete("cache://mine")) == "TypeError: Fetch API cannot load: cache://mine"
+
+
+@pytest.mark.parametrize("name", ["ignoreSearch", "ignoreVary", "cacheName"])
+def test_other_ways_to_match_are_not_implemented(cache: Any, name: str) -> None:
+    message = f"Error: The '{name}' field on 'CacheQueryOptions' is not implemented."
+    assert refusal(cache.match(URL, **{name: False})) == message
+
+
+def test_options_are_an_object(cache: Any) -> None:
+    message = "TypeError: Failed to execute 'match' on 'Cache': parameter 2 is not of type 'CacheQueryOptions'."
+    assert refusal(cache.match(URL, True)) == message
+    settle(cache.put(URL, response(), True))
+
+
+def test_what_browsers_have_besides_is_not_implemented(room: Cache) -> None:
+    for owner, name in ((room.storage.default, "addAll"), (room.storage, "has")):
+        with pytest.raises(JsException, match=f"Error: Failed to execute '{name}' on .* is not implemented"):
+            getattr(owner, name)("x")
+
+
+def test_a_body_that_somebody_reads_is_refused(cache: Any) -> None:
+    stored = response()
+    stored.body.getReader()
+    assert refusal(cache.put(URL, stored)) == "TypeError: The ReadableStream has been locked to a reader."
+
+
+def test_the_empty_name_is_the_default_cache(room: Cache) -> None:
+    assert settle(room.storage.open("")) is room.storage.default
+
+
+def test_a_name_may_be_longer_than_one_of_a_file(room: Cache) -> None:
+    first, second = (settle(room.storage.open("n" * 1000 + end)) for end in "ab")
+    settle(first.put(URL, response("kept")))
+    assert text(settle(first.match(URL))) == "kept"
+    assert settle(second.match(URL)) is None
+
+
+def test_only_a_body_of_known_length_has_a_content_length(cache: Any) -> None:
+    async def body() -> AsyncIterator[bytes]:
+        yield b"hello"
+
+    async def scenario(length: int | None) -> Any:
+        await cache.put(
+            URL, response(ReadableStream.of(body(), length), cache_control="max-age=60", content_length="9")
+        )
+        return (await cache.match(URL)).headers.get("content-length")
+
+    assert run(scenario(5)) == "5"
+    assert run(scenario(None)) is jsnull
 
 
 # --- conditions and ranges --------------------------------------------------------------------------------------------
@@ -185,10 +249,28 @@ def test_a_range_is_answered_in_part(cache: Any, given: str, content_range: str,
     assert (found.status, found.headers.get("content-range"), text(found)) == (206, content_range, body)
 
 
+@pytest.mark.parametrize("date", ["Mon, 13 Nov 2023 00:00:00 +0000", "Monday, 13-Nov-23 00:00:00 GMT"])
+def test_a_condition_counts_only_with_the_date_of_http(cache: Any, date: str) -> None:
+    settle(cache.put(URL, response(cache_control="max-age=60", last_modified="Mon, 13 Nov 2023 00:00:00 GMT")))
+    assert settle(cache.match(request(if_modified_since=date))).status == 200
+
+
+def test_not_modified_tells_the_length_of_what_is_kept(cache: Any) -> None:
+    settle(cache.put(URL, response("body", cache_control="max-age=60", etag='"e1"')))
+    assert settle(cache.match(request(if_none_match='"e1"'))).headers.get("content-length") == "4"
+
+
+@pytest.mark.parametrize(("given", "status"), [("", 200), ("bytes=", 200), ("bytes=-0", 200), ("bytes=-0,0-1", 206)])
+def test_an_empty_range_asks_for_nothing(cache: Any, given: str, status: int) -> None:
+    settle(cache.put(URL, response("0123456789")))
+    assert settle(cache.match(request(range=given))).status == status
+
+
 def test_a_range_that_cannot_be_satisfied_is_416(cache: Any) -> None:
     settle(cache.put(URL, response("0123456789")))
     found = settle(cache.match(request(range="bytes=90-")))
-    assert (found.status, found.headers.get("content-range")) == (416, "bytes */10")
+    assert (found.status, found.headers.get("content-range"), text(found)) == (416, "bytes */10", "")
+    assert found.body is not jsnull
 
 
 def test_several_ranges_come_as_parts(cache: Any) -> None:

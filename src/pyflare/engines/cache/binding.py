@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pyflare.interop.arguments import promised, to_string
-from pyflare.interop.errors import type_error
+from pyflare.engines.cache.policy import is_web
+from pyflare.interop.arguments import not_of_type, promised, requires, settings, to_string, unimplemented
+from pyflare.interop.errors import error, type_error
 from pyflare.interop.promise import JsPromise, confirmed, perform, start
 from pyflare.interop.proxy import JsProxy, get
 from pyflare.interop.web.request import Request
@@ -16,7 +18,11 @@ if TYPE_CHECKING:
     from pyflare.engines.cache.engine import NamedCache
 
 MAX_NAME_BYTES = 1024
-BAD_URL = "Invalid URL. Cache API keys must be fully-qualified, valid URLs."
+NO_UPGRADE = (
+    'Worker tried to return a WebSocket in a response to a request which did not contain the header "Upgrade: '
+    'websocket".'
+)
+KEY = re.compile(r"[^:]+://[^/?#@]*(?:[/?#]|$)")  # a host, without a user's name and password
 
 
 class JsCache(JsProxy):
@@ -29,36 +35,58 @@ class JsCache(JsProxy):
         return {}
 
     @promised
-    def match(self, request: Any = None, options: Any = None) -> JsPromise:
-        asked = _request(request)
-        if asked.method != "GET" and not get(options, "ignoreMethod"):
-            return JsPromise.resolve(None)
-        return perform(self._cache.match, asked)
+    @requires("Request or string")
+    def match(self, request: Any, options: Any = None) -> JsPromise:
+        asked = self._query("match", request, options)
+        return JsPromise.resolve(None) if asked is None else perform(self._cache.match, asked)
 
     @promised
-    def put(self, request: Any = None, response: Any = None) -> JsPromise:
-        asked = _request(request)
+    @requires("Request or string", "Response")
+    def put(self, request: Any, response: Any) -> JsPromise:
         if not isinstance(response, Response):
-            raise type_error("Failed to execute 'put' on 'Cache': parameter 2 is not of type 'Response'.")
+            raise not_of_type(self, "put", 2, "Response")
+        if response.type == "error":
+            raise type_error("Cache is unable to store an error response")
+        asked = _request(request)
         _check(asked, response)
-        if response._body is None:
-            return perform(self._cache.put, asked, response, b"")
         body = response._body
+        if body is None:
+            return perform(self._cache.put, asked, response, b"")
+        if body._stream is not None and not body.used:
+            body._stream.check_source()
         data = body.take()
         if data is not None:
             return perform(self._cache.put, asked, response, data)
-        return start(self._put_stream(asked, response, body.rest()))
+        return start(self._put_stream(asked, response, body.rest(), body.length))
 
-    async def _put_stream(self, request: Request, response: Response, chunks: Any) -> None:
+    async def _put_stream(self, request: Request, response: Response, chunks: Any, length: int | None) -> None:
         await confirmed()
-        await self._cache.put_stream(request, response, chunks)
+        await self._cache.put_stream(request, response, chunks, length)
 
     @promised
-    def delete(self, request: Any = None, options: Any = None) -> JsPromise:
+    @requires("Request or string")
+    def delete(self, request: Any, options: Any = None) -> JsPromise:
+        asked = self._query("delete", request, options)
+        return JsPromise.resolve(False) if asked is None else perform(self._cache.delete, asked)
+
+    add = unimplemented("add")
+    addAll = unimplemented("addAll")
+    keys = unimplemented("keys")
+    matchAll = unimplemented("matchAll")
+
+    def _query(self, method: str, request: Any, options: Any) -> Request | None:
+        """The request of a lookup; None when its method has no entries."""
+        given = settings(options, self, method, 2, "CacheQueryOptions")
+        for name in ("ignoreSearch", "ignoreVary", "cacheName"):
+            if get(given, name) is not None:
+                raise error(f"The '{name}' field on 'CacheQueryOptions' is not implemented.")
         asked = _request(request)
-        if asked.method != "GET" and not get(options, "ignoreMethod"):
-            return JsPromise.resolve(False)
-        return perform(self._cache.delete, asked)
+        if asked.method != "GET" and not get(given, "ignoreMethod"):
+            return None
+        _check_key(asked.url)
+        if not is_web(asked.url):
+            raise type_error(f"Fetch API cannot load: {asked.url}")
+        return asked
 
 
 class CacheStorage(JsProxy):
@@ -78,11 +106,17 @@ class CacheStorage(JsProxy):
         return self._cache(None)
 
     @promised
-    def open(self, name: Any = None) -> JsPromise:
+    @requires("string")
+    def open(self, name: Any) -> JsPromise:
         text = to_string(name)
         if len(text.encode()) >= MAX_NAME_BYTES:
             raise type_error("Cache name is too long.")
-        return JsPromise.resolve(self._cache(text))
+        return JsPromise.resolve(self._cache(text or None))
+
+    delete = unimplemented("delete")
+    has = unimplemented("has")
+    keys = unimplemented("keys")
+    match = unimplemented("match")
 
     def _cache(self, name: str | None) -> JsCache:
         cache = self._caches.get(name)
@@ -92,23 +126,22 @@ class CacheStorage(JsProxy):
 
 
 def _request(value: Any) -> Request:
-    if isinstance(value, Request):
-        return value
-    try:
-        request: Request = Request.construct(to_string(value))
-    except Exception:
-        raise type_error(BAD_URL) from None
+    request: Request = value if isinstance(value, Request) else Request.construct(to_string(value))
     return request
 
 
 def _check(request: Request, response: Response) -> None:
-    if response.type == "error":
-        raise type_error("Cache is unable to store an error response")
-    if response._web_socket is not None:
-        raise type_error("Cannot cache WebSocket upgrade response.")
     if request.method != "GET":
         raise type_error("Cannot cache response to non-GET request.")
     if response.status == 206:
         raise type_error("Cannot cache response to a range request (206 Partial Content).")
     if "*" in str(response.headers.first("vary") or ""):
         raise type_error("Cannot cache response with 'Vary: *' header.")
+    if response._web_socket is not None:
+        raise type_error(NO_UPGRADE)
+    _check_key(request.url)
+
+
+def _check_key(url: str) -> None:
+    if not KEY.match(url):
+        raise type_error("Invalid URL. Cache API keys must be fully-qualified, valid URLs.")

@@ -10,9 +10,10 @@ from pyflare.config.model import WorkerConfig
 from pyflare.engines.base import Action, Engine, EngineContext, Panel, Table
 from pyflare.engines.cache.binding import CacheStorage
 from pyflare.engines.cache.matching import answer
-from pyflare.engines.cache.policy import Verdict, judge
+from pyflare.engines.cache.policy import Verdict, is_web, judge
 from pyflare.engines.cache.store import from_entry, open_cache, to_metadata
-from pyflare.interop.proxy import get, is_nullish
+from pyflare.interop.containers import to_text
+from pyflare.interop.proxy import get
 from pyflare.interop.web.request import Request
 from pyflare.interop.web.response import Response
 from pyflare.storage.keyvalue import KeyValueStore
@@ -42,10 +43,14 @@ class NamedCache:
         verdict = self._judge(request, response)
         if verdict is None:
             return
-        metadata = to_metadata(response.status, list(verdict.headers.items()), len(body))
+        headers = {**verdict.headers, "content-length": str(len(body))}
+        metadata = to_metadata(response.status, list(headers.items()), len(body))
         self.store.put(cache_key(request), body, self._now(), self._now() + verdict.lifetime, metadata)
 
-    async def put_stream(self, request: Request, response: Response, chunks: AsyncIterator[bytes]) -> None:
+    async def put_stream(
+        self, request: Request, response: Response, chunks: AsyncIterator[bytes], length: int | None
+    ) -> None:
+        """`length`: what the body promises to have, which alone gives the answer a `content-length`."""
         verdict = self._judge(request, response)
         writer = self.store.blobs.writer(self._now())
         try:
@@ -58,7 +63,10 @@ class NamedCache:
         if verdict is None:
             writer.abort()
             return
-        metadata = to_metadata(response.status, list(verdict.headers.items()), writer.size)
+        headers = {name: value for name, value in verdict.headers.items() if name != "content-length"}
+        if length is not None:
+            headers["content-length"] = str(length)
+        metadata = to_metadata(response.status, list(headers.items()), writer.size)
         self.store.put_written(cache_key(request), writer, self._now() + verdict.lifetime, metadata)
 
     def delete(self, request: Request) -> bool:
@@ -68,6 +76,8 @@ class NamedCache:
         """None: the answer is not kept."""
         if response.status == 304:
             self._warn(NOT_MODIFIED)
+            return None
+        if not is_web(request.url):
             return None
         headers = dict(response.headers.combined())
         verdict = judge(response.status, headers, request.headers.first("authorization") is not None, self._now())
@@ -80,7 +90,7 @@ class NamedCache:
 def cache_key(request: Request) -> str:
     """The URL without its fragment, or what `cf.cacheKey` says."""
     own = get(request.cf, "cacheKey")
-    return str(request.url).partition("#")[0] if is_nullish(own) or own == "" else str(own)
+    return to_text(own) if own else request.url.partition("#")[0]
 
 
 class Cache(Engine):

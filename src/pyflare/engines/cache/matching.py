@@ -15,7 +15,9 @@ from pyflare.interop.web.response import Response
 from pyflare.storage.blobs import CHUNK_BYTES, BlobStore, chunks
 from pyflare.storage.pieces import Pieces
 
-ETAG = re.compile(r'(?:W/)?"(.*)"')
+ETAG = re.compile(r'(?:W/)?"(.+)"')
+# The one form of dates that HTTP lets a sender use (RFC 9110, 5.6.7); in conditions no other counts.
+DATE = re.compile(r"[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT", re.ASCII)
 SPEC = re.compile(r"\s*(\d*)\s*-\s*(\d*)\s*")
 
 Span = tuple[int, int]  # first byte, length
@@ -27,9 +29,9 @@ def answer(request: Request, stored: Stored, blobs: BlobStore, now: float) -> Re
     headers["cf-cache-status"] = "HIT"
     headers["age"] = _age(headers, now)
     wanted = request.headers.first("range")
-    spans = [] if wanted is None else ranges(wanted, stored.size)
+    spans = ranges(wanted, stored.size) if wanted else []
     if spans is None:
-        return _response(416, {"cf-cache-status": "HIT", "content-range": f"bytes */{stored.size}"}, None)
+        return _response(416, {"cf-cache-status": "HIT", "content-range": f"bytes */{stored.size}"}, Body.make(b""))
     if _unchanged(request.headers, headers):
         return _response(304, headers, None)
     if len(spans) > 1:
@@ -37,7 +39,7 @@ def answer(request: Request, stored: Stored, blobs: BlobStore, now: float) -> Re
     start, length = spans[0] if spans else (0, stored.size)
     if spans:
         headers["content-range"] = f"bytes {start}-{start + length - 1}/{stored.size}"
-    headers["content-length"] = str(length)
+        headers["content-length"] = str(length)
     body = _body(blobs, stored.blob_id, start, length)
     return None if body is None else _response(206 if spans else stored.status, headers, body)
 
@@ -58,8 +60,12 @@ def _unchanged(asked: Headers, headers: Mapping[str, str]) -> bool:
     none_match, etag = asked.first("if-none-match"), _etag(headers.get("etag", ""))
     if none_match is not None and etag is not None and _lists(none_match, etag):
         return True
-    since, modified = http_time(asked.first("if-modified-since")), http_time(headers.get("last-modified"))
+    since, modified = _time(asked.first("if-modified-since")), _time(headers.get("last-modified"))
     return since is not None and modified is not None and modified <= since
+
+
+def _time(header: str | None) -> float | None:
+    return http_time(header) if header is not None and DATE.fullmatch(header) else None
 
 
 def _lists(header: str, etag: str) -> bool:
@@ -76,6 +82,8 @@ def ranges(header: str, size: int) -> Sequence[Span] | None:
     unit, equals, specs = header.partition("=")
     if not equals or unit.strip().lower() != "bytes":
         return None
+    if not specs.strip():
+        return []
     spans: list[Span] = []
     for spec in specs.split(","):
         found = SPEC.fullmatch(spec)
@@ -86,6 +94,8 @@ def ranges(header: str, size: int) -> Sequence[Span] | None:
         else:
             if int(found[2]) >= size:
                 return []
+            if int(found[2]) == 0:
+                continue
             start, end = size - int(found[2]), size - 1
         if start > end:
             return None

@@ -29,7 +29,8 @@ HOP_BY_HOP = frozenset(
         "upgrade",
     )
 )
-DIRECTIVE = re.compile(r'\s*([^\s=,]+)\s*(?:=\s*("(?:[^"\\]|\\.)*"|[^,]*))?\s*(?:,|$)')
+INTEGER = re.compile(r"\s*\+?(\d+)", re.ASCII)  # what comes behind the digits is passed over
+DIRECTIVE = re.compile(r'\s*([^\s=,][^=,]*?)\s*(?:=\s*("(?:[^"\\]|\\.)*"|[^,]*))?\s*(?:,|$)')
 PRIVATE_COOKIE = re.compile(r"private=set-cookie;?", re.IGNORECASE)
 
 
@@ -54,6 +55,11 @@ def judge(status: int, headers: Mapping[str, str], authorized: bool, now: float)
     storable = "set-cookie" not in own and _storable(status, own, control, authorized)
     lifetime = _lifetime(own, control, now) if storable else 0.0
     return Verdict(storable, lifetime, _kept(own, now))
+
+
+def is_web(url: str) -> bool:
+    """Whether the cache takes the URL; a `put` under another one is let go, a `match` is refused."""
+    return url.startswith(("http:", "https:"))
 
 
 def directives(header: str | None) -> dict[str, str]:
@@ -97,18 +103,15 @@ def _fresh(headers: Mapping[str, str], control: Mapping[str, str], now: float) -
 
 
 def _kept(headers: Mapping[str, str], now: float) -> dict[str, str]:
-    named = {name.strip().lower() for name in headers.get("connection", "").split(",")}
-    kept = {name: value for name, value in headers.items() if name not in HOP_BY_HOP and name not in named}
+    kept = {name: value for name, value in headers.items() if name not in HOP_BY_HOP}
     kept["age"] = str(round(_seconds(headers.get("age"))))
     kept["date"] = http_date(now)
     return kept
 
 
 def _seconds(text: str | None) -> float:
-    try:
-        return max(0.0, float(int(text or "0")))
-    except ValueError:
-        return 0.0
+    found = INTEGER.match(text or "")
+    return 0.0 if found is None else float(found[1])
 
 
 def http_time(text: str | None) -> float | None:
