@@ -218,13 +218,15 @@ def number_text(value: float) -> str:
         return "NaN"
     if math.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"
-    if value.is_integer() and abs(value) < 1e21:
+    if value.is_integer() and abs(value) < 1e16:
         return str(int(value))
     text = repr(value)
     if "e" not in text:
         return text
     mantissa, exponent = text.split("e")
     power = int(exponent)
+    if 0 < power < 21:  # zeros behind the shortest digits that mean this number
+        return mantissa.replace(".", "").ljust(power + 1 + (value < 0), "0")
     if -7 < power < 0:
         return f"{value:.{len(mantissa.replace('.', '').lstrip('-')) - 1 - power}f}"
     return f"{mantissa}e{'+' if power > 0 else '-'}{abs(power)}"
