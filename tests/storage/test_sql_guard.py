@@ -10,7 +10,8 @@ from pyflare.storage.sql_runner import Runner
 
 OPEN_PRAGMAS = """table_list table_info(people) table_xinfo(people) index_list(people) foreign_key_list(people)
 foreign_keys foreign_key_check defer_foreign_keys recursive_triggers case_sensitive_like=on legacy_alter_table
-ignore_check_constraints reverse_unordered_selects quick_check optimize data_version page_size"""
+ignore_check_constraints reverse_unordered_selects quick_check optimize optimize=0x10002 data_version
+page_size TABLE_INFO(people) Foreign_Keys=ON"""
 CLOSED_PRAGMAS = """integrity_check page_count encoding synchronous cache_size database_list compile_options auto_vacuum
 secure_delete journal_mode page_size=512 table_info(_cf_KV) foreign_keys=maybe optimize(x) user_version
 writable_schema"""
@@ -66,6 +67,10 @@ def test_any_other_pragma_is_not_authorized(pragma: str) -> None:
         ("SELECT 1; -- done", "SQL code did not contain a statement."),
         ("SELECT ?", "Wrong number of parameter bindings for SQL query."),
         ("CREATE VIRTUAL TABLE v USING dbstat", "not authorized: SQLITE_AUTH"),
+        ("SELECT * FROM dbstat", "no such table: dbstat: SQLITE_ERROR"),
+        ("SELECT 1;;", "SQL code did not contain a statement."),
+        ("SELECT 1\0", "SQL code did not contain a statement."),
+        ("SELECT 'a\0b'", 'unrecognized token: "\'a" at offset 7: SQLITE_ERROR'),
     ],
 )
 def test_what_is_refused_says_why(sql: str, message: str) -> None:

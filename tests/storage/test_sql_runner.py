@@ -192,6 +192,23 @@ def test_rows_that_a_trigger_changes_count_too() -> None:
     assert made.run("INSERT INTO t VALUES (1), (2)").written == 4
 
 
+def test_only_the_rows_of_the_last_statement_are_counted() -> None:
+    assert counts(runner(*PEOPLE).run("DELETE FROM people WHERE id = 1; INSERT INTO people VALUES (9, 'Eve', 1)")) == (
+        0,
+        2,
+    )
+
+
+def test_a_table_that_is_there_is_not_written_again() -> None:
+    made = runner("CREATE TABLE t (a)")
+    assert [made.run(f"CREATE TABLE IF NOT EXISTS {name} (a)").written for name in "tu"] == [0, 2]
+
+
+def test_an_update_reads_what_it_changes() -> None:
+    assert counts(runner(*PEOPLE).run("UPDATE people SET age = 1")) == (3, 3)
+    assert counts(runner(*PEOPLE).run("UPDATE people SET age = 1 WHERE 0")) == (0, 0)
+
+
 def test_a_new_index_is_counted_by_the_next_insert() -> None:
     made = runner("CREATE TABLE t (a, b)")
     assert made.run("INSERT INTO t VALUES (1, 2)").written == 1

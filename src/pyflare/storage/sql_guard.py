@@ -68,6 +68,8 @@ sqlite_rename_column sqlite_rename_table sqlite_rename_test sqlite_drop_column s
 FUNCTIONS = frozenset(FUNCTION_NAMES.split())
 
 MODULES = frozenset({"fts5", "fts5vocab", "rtree", "rtree_i32"})
+# Of the tables that apsw's SQLite brings (`dbstat`, …), those that workerd's has too.
+BUILT_IN = [*MODULES, "json_each", "json_tree"]
 
 # The pragmas, by what may stand in their brackets.
 WITHOUT_ARGUMENT = frozenset({"data_version", "page_size"})
@@ -78,7 +80,7 @@ reverse_unordered_selects
 SWITCHES = frozenset(SWITCH_NAMES.split())
 OF_AN_OBJECT = frozenset({"table_info", "table_xinfo", "foreign_key_list", "index_info", "index_list", "index_xinfo"})
 SWITCH_VALUE = re.compile(r"""^(['"]?)(true|false|yes|no|on|off|1|0)""", re.IGNORECASE)
-INTEGER = re.compile(r"^-?\d+$")
+INTEGER = re.compile(r"^-?(\d+|0x[0-9a-f]+)$", re.IGNORECASE)
 
 # SQLite does not tell the authorizer the new name (workerd's is patched to).
 RESERVED_RENAME = re.compile(r"\brename\s+to\s+[\"'`\[]?_cf_", re.IGNORECASE)
@@ -86,13 +88,8 @@ RESERVED_RENAME = re.compile(r"\brename\s+to\s+[\"'`\[]?_cf_", re.IGNORECASE)
 MAX_VERDICTS = 5_000  # kept, so that the same question is judged once
 
 SCHEMA_TABLES = frozenset({"sqlite_master", "sqlite_schema", "sqlite_temp_master", "sqlite_temp_schema"})
-# Rows of the schema table that a statement inserts, as recorded: a new table is inserted and then filled in.
-SCHEMA_ROWS = {
-    apsw.SQLITE_CREATE_TABLE: 2,
-    apsw.SQLITE_CREATE_INDEX: 1,
-    apsw.SQLITE_CREATE_VIEW: 1,
-    apsw.SQLITE_CREATE_TRIGGER: 1,
-}
+# What is one row of the schema table. A table or a view is two: its row is inserted empty, and then filled in.
+SCHEMA_ROWS = frozenset({apsw.SQLITE_CREATE_INDEX, apsw.SQLITE_CREATE_TRIGGER})
 
 
 class SqlError(Exception):
@@ -137,6 +134,11 @@ class Facts:
         self.parameters = 0
         self.counted: bool | None = None  # whether SQLite's counters have something to tell of it
 
+    @property
+    def reads(self) -> bool:
+        """Whether it reads rows, if only to change them."""
+        return bool(self.read or (self.changed and not self.inserts))
+
 
 class Guard:
     """The authorizer of one connection."""
@@ -152,6 +154,7 @@ class Guard:
                 connection.limit(limit, value)
         self._max_sql_bytes = connection.limit(apsw.SQLITE_LIMIT_SQL_LENGTH)
         connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+        connection.drop_modules(BUILT_IN)
         connection.authorizer = self._authorize
 
     def is_too_long(self, sql: str) -> bool:
@@ -216,13 +219,15 @@ class Guard:
         elif action in (apsw.SQLITE_INSERT, apsw.SQLITE_UPDATE, apsw.SQLITE_DELETE):
             if first in SCHEMA_TABLES:
                 facts.changes_schema = True
+                if action == apsw.SQLITE_UPDATE and second == "type":  # `IF NOT EXISTS` comes here only if it does not
+                    facts.schema_rows += 2
                 return
             facts.target = facts.target or first
             facts.inserts = facts.inserts or action == apsw.SQLITE_INSERT
             if action == apsw.SQLITE_UPDATE:
                 facts.changed.add(second or "")
         elif action in SCHEMA_ROWS:
-            facts.schema_rows += SCHEMA_ROWS[action]
+            facts.schema_rows += 1
 
 
 def is_open(name: str | None) -> bool:
@@ -251,6 +256,7 @@ def _module(first: str | None, second: str | None) -> bool:
 
 
 def _pragma(name: str | None, argument: str | None) -> bool:
+    name = name and name.lower()  # SQLite hands it over as it was written
     if name == "table_list":
         return True
     if name in WITHOUT_ARGUMENT:

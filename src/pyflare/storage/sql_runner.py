@@ -31,6 +31,7 @@ from pyflare.storage.sql_guard import (
     describe,
     is_busy,
 )
+from pyflare.storage.sql_text import is_partly_empty, needs_limit, without_limit
 
 Row = tuple[Any, ...]
 
@@ -98,6 +99,7 @@ class Runner:
         self.wrote = False  # whether a statement of the last text was not read-only
         # Of the text that runs now:
         self._left = 0  # characters of it that were not reached yet
+        self._total = 0  # rows that the connection changed before its last statement
         self._several = False
         self._readonly = True
         self._redefined = False  # changes the schema
@@ -107,10 +109,29 @@ class Runner:
 
     def run(self, sql: str, params: Sequence[Any] = ()) -> Rows:
         """Run all statements of a text. Raises `SqlError`; what ran before the fault stays."""
+        try:
+            return self._run(sql, params)
+        except apsw.Error as fault:
+            self._cursor = self._connection.cursor()
+            if self._redefined:
+                self.schema_changed()
+            if self._current is None and needs_limit(fault) and (spelled := without_limit(sql)) is not None:
+                return self.run(spelled, params)
+            raise self._error(fault, sql) from None
+        except UnicodeEncodeError:
+            return self.run(_well_formed(sql), [_well_formed(value) for value in params])
+        except UnicodeDecodeError:
+            self._cursor = self._connection.cursor()
+            raise SqlError(NOT_UTF8) from None
+        except ValueError:  # a NUL, where SQLite stops to read
+            self.run(sql.partition("\0")[0], params)
+            raise SqlError(NO_STATEMENT) from None
+
+    def _run(self, sql: str, params: Sequence[Any]) -> Rows:
         text = sql.rstrip(" \t\n\r\v\f")
         connection, guard, cursor = self._connection, self.guard, self._cursor
         known = self._known(text, params)
-        changes, total = 0, connection.total_changes()
+        changes, self._total = 0, connection.total_changes()
         self._left, self._several, self._readonly, self._rows, self._current = len(text), False, True, [], None
         self._redefined = self.wrote = False
         self._status = {}
@@ -126,22 +147,12 @@ class Runner:
             # Our own statements and the user's are kept apart in the cache of statements by these flags.
             cursor.execute(text, params, prepare_flags=self._flags)
             rows = self._fetch(cursor)
-        except apsw.Error as fault:
-            self._cursor = connection.cursor()
-            if self._redefined:
-                self.schema_changed()
-            raise self._error(fault, sql) from None
-        except UnicodeEncodeError:
-            return self.run(_well_formed(sql), [_well_formed(value) for value in params])
-        except UnicodeDecodeError:
-            self._cursor = connection.cursor()
-            raise SqlError(NOT_UTF8) from None
         finally:
             connection.trace_v2(0, None)
             guard.user = False
         if not self._readonly:
-            changes = connection.changes() if connection.total_changes() != total else 0
-        self._count(rows, changes, connection.total_changes() - total)
+            changes = connection.changes() if connection.total_changes() != self._total else 0
+        self._count(rows, changes, connection.total_changes() - self._total)
         if self._redefined or len(self._facts) > MAX_FACTS:
             self.schema_changed()
         return rows
@@ -182,8 +193,9 @@ class Runner:
     def _starts(self, cursor: apsw.Cursor, sql: str, _bindings: Any) -> bool:
         """Called before each statement is stepped for the first time."""
         self._left -= len(sql)
+        self._total = self._connection.total_changes()
         last = self._left <= 0
-        if not cursor.has_vdbe:
+        if not cursor.has_vdbe or is_partly_empty(sql):
             raise _Refused(NO_STATEMENT)
         if not last:
             self._several = True
@@ -235,7 +247,7 @@ class Runner:
     def _is_counted(self, facts: Facts, text: str, params: Sequence[Any]) -> bool:
         """Whether SQLite's counters have something to tell of a statement."""
         if facts.counted is None:
-            facts.counted = bool(facts.read) and self._may_count(text, params)
+            facts.counted = facts.reads and self._may_count(text, params)
         return facts.counted
 
     def _may_count(self, text: str, params: Sequence[Any]) -> bool:
@@ -251,7 +263,7 @@ class Runner:
             return
         if not self._readonly:
             rows.written = self._written(facts, changes, total)
-        if not facts.read:
+        if not facts.reads or not (facts.read or changes):
             return
         given = len(rows.rows)
         least = max(given, changes)

@@ -21,6 +21,7 @@ from pyflare.clock import monotonic_ns
 from pyflare.engines.d1.store import D1Fault, D1Store
 from pyflare.storage.sql_guard import STATEMENT_TOO_LONG, Guard, describe, is_busy
 from pyflare.storage.sql_runner import Row
+from pyflare.storage.sql_text import first_end, needs_limit, without_limit
 
 BUSY_TIMEOUT_MS = 5_000  # a command may wait for the lock; nothing else goes on meanwhile
 PROGRESS_EVERY = 1_000  # statements
@@ -112,19 +113,33 @@ class _Script:
         return Outcome([after - before for before, after in pairwise(self._times)], self._answers)
 
     def _run(self) -> None:
-        cursor = self._connection.cursor()
-        cursor.exec_trace = self._starts
-        try:
-            with self._guard.many():
-                for row in cursor.execute(self._text, can_cache=False):
-                    self._answer(cursor).rows.append(row)
-        except apsw.Error as fault:
-            raise D1Fault(f"{self._describe(fault)}\n{self._place(fault)}", is_busy(fault)) from None
-        finally:
-            cursor.close(True)
+        while True:
+            cursor = self._connection.cursor()
+            cursor.exec_trace = self._starts
+            try:
+                with self._guard.many():
+                    for row in cursor.execute(self._text[self._done :], can_cache=False):
+                        self._answer(cursor).rows.append(row)
+                break
+            except apsw.Error as fault:
+                if not (needs_limit(fault) and self._spelled_out()):
+                    raise D1Fault(f"{self._describe(fault)}\n{self._place(fault)}", is_busy(fault)) from None
+            finally:
+                cursor.close(True)
         if not self._times:
             raise D1Fault(NO_STATEMENTS)
         self._times.append(monotonic_ns())
+
+    def _spelled_out(self) -> bool:
+        """Write the next statement as apsw's SQLite understands it; False: that makes no difference."""
+        ahead = self._text[self._done :]
+        end = first_end(ahead)
+        spelled = without_limit(ahead[:end])
+        if spelled is None:
+            return False
+        lines = "\n" * (ahead.count("\n", 0, end) - spelled.count("\n"))  # what follows keeps its place
+        self._text = f"{self._text[: self._done]}{spelled};{lines}{ahead[end:]}"
+        return True
 
     def _starts(self, cursor: apsw.Cursor, sql: str, _bindings: Any) -> bool:
         """Called before each statement."""
