@@ -14,6 +14,7 @@ from pyflare.interop.buffers import ArrayBuffer
 from pyflare.interop.proxy import JsObject, jsnull
 
 MAX_SAFE = 2**53 - 1
+MAX_INDEX = 2**32 - 2  # of an array
 
 Convert = Callable[[Any], Any]
 
@@ -50,5 +51,5 @@ def arrays(rows: Iterable[Sequence[Any]], convert: Convert = value) -> list[list
 
 
 def _index_first(name: str) -> tuple[int, int]:
-    is_index = name.isascii() and name.isdigit() and str(int(name)) == name
+    is_index = name.isascii() and name.isdigit() and str(int(name)) == name and int(name) <= MAX_INDEX
     return (0, int(name)) if is_index else (1, 0)

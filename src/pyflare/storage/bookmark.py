@@ -12,7 +12,7 @@ METADATA = "CREATE TABLE IF NOT EXISTS _cf_METADATA (key INTEGER PRIMARY KEY, va
 HAS_METADATA = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '_cf_METADATA'"
 READ = "SELECT value FROM _cf_METADATA WHERE key = 2"
 ADVANCE = """
-    INSERT INTO _cf_METADATA (key, value) VALUES (2, 0)
+    INSERT INTO _cf_METADATA (key, value) VALUES (2, 1)
     ON CONFLICT (key) DO UPDATE SET value = value + 1
 """
 

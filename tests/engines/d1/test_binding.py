@@ -181,6 +181,28 @@ def test_exec_takes_a_statement_a_line_and_blames_the_first(db: Any) -> None:
 
 
 @pytest.mark.cloudflare("workerd cloudflare/internal/d1-api.ts")
+def test_the_cause_of_a_fault_in_exec_names_the_line_too(db: Any) -> None:
+    with pytest.raises(JsException) as raised:
+        settle(db.exec("\ufeffSELEC\ufeff"))
+    said = 'Error in line 1: SELEC: near "SELEC": syntax error at offset 0: SQLITE_ERROR'
+    assert (raised.value.message, raised.value.cause.message) == (f"D1_EXEC_ERROR: {said}", said)
+
+
+@pytest.mark.cloudflare("workerd cloudflare/internal/d1-api.ts")
+def test_what_is_no_text_has_no_trim(db: Any) -> None:
+    assert refusal(db.exec(1)) == "TypeError: query.trim is not a function"
+    assert refusal(db.exec(jsnull)) == "TypeError: Cannot read properties of null (reading 'trim')"
+    assert refusal(db.batch()) == "TypeError: Cannot read properties of undefined (reading 'map')"
+    with pytest.raises(JsException, match=r"constraintOrBookmark\?\.trim is not a function"):
+        db.withSession(1)
+
+
+def test_columns_that_look_like_array_indexes_come_first(db: Any) -> None:
+    row = first(db, 'SELECT 1 AS a, 1 AS "4294967294", 1 AS "01", 1 AS "4294967295", 1 AS "2"')
+    assert list(to_py(row)) == ["2", "4294967294", "a", "01", "4294967295"]
+
+
+@pytest.mark.cloudflare("workerd cloudflare/internal/d1-api.ts")
 def test_a_session_keeps_the_latest_bookmark(db: Any) -> None:
     session = db.withSession()
     assert session.getBookmark() is jsnull

@@ -26,6 +26,9 @@ from pyflare.interop.proxy import JsObject, JsProxy, get, is_nullish, jsnull, ne
 SERVED_BY = "miniflare.db"
 BIGINT_FROM = 2**53 - 1  # Python integers from there on are BigInt for JavaScript
 
+# What JavaScript's `trim` takes off; Python's `strip` would also take U+0085, and leave a byte order mark.
+BLANK = "\t\n\v\f\r \xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200B)))
+
 FIRST_UNCONSTRAINED, FIRST_PRIMARY = "first-unconstrained", "first-primary"
 NO_DUMP = "D1_DUMP_ERROR: Status + 404"
 NO_QUERY = (
@@ -98,10 +101,24 @@ async def _patiently(promise: JsPromise, attempt: Callable[[], Any], prefix: str
 
 
 def failure(prefix: str, message: str) -> JsException:
-    """`D1_ERROR: no such table: …`, with the bare text as its cause."""
+    """`D1_ERROR: no such table: …`, with the text behind the code as its cause."""
     raised = error(f"{prefix}{message}")
-    raised.__dict__["cause"] = error(message)
+    raised.__dict__["cause"] = error(prefix.partition(" ")[2] + message)
     return raised
+
+
+def trimmed(value: Any, name: str) -> str:
+    """`value.trim()`; `name` is what the runtime calls the value."""
+    if isinstance(value, str):
+        return to_string(value).strip(BLANK)
+    raise no_method(value, name, "trim")
+
+
+def no_method(value: Any, name: str, method: str) -> JsException:
+    """The TypeError of a method that is called where there is none."""
+    if is_nullish(value):
+        return type_error(f"Cannot read properties of {to_text(value)} (reading '{method}')")
+    return type_error(f"{name}.{method} is not a function")
 
 
 class _Statements(JsProxy):
@@ -120,7 +137,7 @@ class _Statements(JsProxy):
     @promised
     def batch(self, statements: Any = None) -> JsPromise:
         if not isinstance(statements, JsArray):
-            raise type_error("statements.map is not a function")
+            raise no_method(statements, "statements", "map")
         if not all(isinstance(statement, D1PreparedStatement) for statement in statements):
             raise type_error("batch() takes prepared statements")
         queries = [statement._query for statement in statements]
@@ -138,12 +155,12 @@ class D1Database(_Statements):
 
     @promised
     def exec(self, query: Any = None) -> JsPromise:
-        lines = to_string(query).strip().split("\n")
+        lines = trimmed(query, "query").split("\n")
         prefix = f"D1_EXEC_ERROR: Error in line 1: {lines[0]}: "
         return self._session.send([Query(line) for line in lines], _exec_result, prefix)
 
     def withSession(self, constraint: Any = None) -> D1DatabaseSession:
-        given = "" if is_nullish(constraint) else to_string(constraint).strip()
+        given = "" if is_nullish(constraint) else trimmed(constraint, "constraintOrBookmark?")
         made: D1DatabaseSession = D1DatabaseSession.make(Session(self._store, given or FIRST_UNCONSTRAINED))
         return made
 

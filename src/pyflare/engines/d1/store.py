@@ -102,7 +102,8 @@ class D1Store:
     def _open(self) -> Database:
         if self._database is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            database = Database(self.path, durability=self._durability)
+            # The runtime's own table is in every database, and in every list of its tables.
+            database = Database(self.path, schema=bookmark.METADATA, durability=self._durability)
             database.execute("PRAGMA foreign_keys = ON")
             if self._enforce_limits:
                 database.execute(f"PRAGMA max_page_count = {MAX_DATABASE_BYTES // PAGE_BYTES}")
