@@ -14,15 +14,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Generic, TypeVar
 
-import pathspec
-
+from pyflare.engines.assets.ignore import Ignore
 from pyflare.engines.assets.pages import File
 from pyflare.engines.assets.rules import HeaderRules, Redirects, parse_headers, parse_redirects
 
 MAX_FILES = 100_000  # developers.cloudflare.com/workers/platform/limits/#static-assets, with the paid plan
 MAX_FILE_BYTES = 25 * 1024 * 1024
 
-CONTROL_FILES = ("/.assetsignore", "/_headers", "/_redirects")
 # Elsewhere `/NOTES.txt` would answer for `notes.txt`, and not after a deploy.
 CASE_MATTERS = sys.platform not in ("win32", "darwin")
 
@@ -69,11 +67,6 @@ class ControlFile(Generic[T]):
         return self._value
 
 
-def parse_ignore(text: str) -> pathspec.PathSpec | None:  # type: ignore[type-arg,unused-ignore]
-    lines = [line.rstrip("\r") for line in text.split("\n")]
-    return pathspec.PathSpec.from_lines("gitignore", lines) if any(line.strip() for line in lines) else None
-
-
 class Folder:
     """The assets below one directory."""
 
@@ -85,7 +78,7 @@ class Folder:
     ) -> None:
         self.root = root
         self._prefix = str(root)
-        self._ignore = ControlFile(root / ".assetsignore", parse_ignore)
+        self._ignore = ControlFile(root / ".assetsignore", Ignore)
         self._headers = ControlFile(root / "_headers", parse_headers, heard)
         self._redirects = ControlFile(root / "_redirects", lambda text: parse_redirects(text, html_handling), heard)
 
@@ -104,7 +97,8 @@ class Folder:
 
     def find(self, path: str) -> File | None:
         """The file at a decoded path that starts with a slash; None for anything else, and for what is not served."""
-        if not path.startswith("/") or path.endswith("/") or "\0" in path or path in CONTROL_FILES:
+        # The disk takes doubled slashes for one, but a file has a single path.
+        if not path.startswith("/") or path.endswith("/") or "//" in path or "\0" in path:
             return None
         location = self._prefix + path
         try:
@@ -125,7 +119,7 @@ class Folder:
             for name in names:
                 location = os.path.join(folder, name)
                 path = location[len(self._prefix) :].replace(os.sep, "/")
-                if path in CONTROL_FILES or not self._served(path):
+                if not self._served(path):
                     continue
                 count += 1
                 if path.startswith("/_worker.js") and not ignoring:
@@ -150,8 +144,7 @@ class Folder:
             return False
         if "\\" in path and os.sep == "\\":
             return False
-        ignored = self._ignore.value()
-        if ignored is not None and ignored.match_file(path[1:]):
+        if self._ignore.value().ignores(path[1:]):
             return False
         return CASE_MATTERS or self._spelled_so(path)
 
