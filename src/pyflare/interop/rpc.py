@@ -79,12 +79,14 @@ class Fetcher(JsProxy):
 
     async def _js_follow(self, request: Request) -> Response:
         """The answer, after redirects, which stay within the same service."""
+        redirected = False
         for _ in range(MAX_REDIRECTS):
             response = await self._js_fetch(request)
             following = request.redirected_by(response)
             if following is None:
+                response._url, response._redirected = request.url, redirected
                 return response
-            request = following
+            request, redirected = following, True
         raise type_error("Too many redirects")
 
     def __getattr__(self, name: str) -> Any:
