@@ -69,6 +69,24 @@ def test_a_rule_may_name_a_host() -> None:
     assert headers(text, "/a", "site.test") == {}
 
 
+def test_the_host_of_a_rule_may_be_an_ipv6_address() -> None:
+    assert headers("https://[::1]/*\n  X-A: 1\n", "/a", "[::1]:8787") == {"x-a": "1"}
+
+
+def test_a_rule_whose_placeholder_begins_like_an_earlier_one_matches_nothing() -> None:
+    assert headers("/:year/:years\n  X-A: 1\n", "/a/b") == {}
+    assert headers("/:years/:year\n  X-A: :year of :years\n", "/a/b") == {"x-a": "b of a"}
+
+
+@pytest.mark.parametrize("line", ["X@A: 1", "X-A: 1\r2", "!  X-A"])
+def test_a_line_that_no_response_can_carry_breaks_its_rule_and_is_told(line: str) -> None:
+    rules = parse_headers(f"/a\n  {line}\n/b\n  X-B: 1\n")
+    assert (rules.apply("site.test", "/a", {}), rules.apply("site.test", "/b", {})) == (False, True)
+    assert [(fault.line, fault.message.endswith("answers 500 where this rule matches.")) for fault in rules.faults] == [
+        (2, True)
+    ]
+
+
 def test_comments_and_blank_lines_mean_nothing() -> None:
     assert headers("# all\n\n/a\n# one\n  X-A: 1\n", "/a") == {"x-a": "1"}
 

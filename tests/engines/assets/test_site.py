@@ -108,6 +108,10 @@ def test_a_path_cannot_leave_the_folder(room: Assets, bench: Bench, path: str) -
     assert ask(room, path) is None
 
 
+def test_a_path_with_a_doubled_slash_is_no_second_path_of_a_file(room: Assets) -> None:
+    assert ask(room, "/.html") is None
+
+
 def test_the_case_of_a_path_matters(room: Assets) -> None:
     assert ask(room, "/NOTES.txt") is None
 
@@ -128,6 +132,23 @@ def test_an_etag_gives_304(room: Assets) -> None:
         response = answered(room, "/notes.txt", if_none_match=given)
         assert (response.status, text(response), header(response, "etag")) == (304, "", etag)
     assert answered(room, "/notes.txt", if_none_match='"other"').status == 200
+
+
+def test_the_values_of_a_condition_that_is_given_twice_are_one_value(bench: Bench) -> None:
+    room = opened(bench, {"not_found_handling": "single-page-application"})
+    pairs = [("sec-fetch-mode", "navigate")] * 2
+    assert run(room.route("w", Request.make("GET", "http://site.test/users/5", Headers.make(pairs)))) is None
+    etag = str(header(answered(room, "/notes.txt"), "etag"))
+    twice = Headers.make([("if-none-match", etag)] * 2)
+    response = run(room.route("w", Request.make("GET", "http://site.test/notes.txt", twice)))
+    assert response is not None and response.status == 200
+
+
+def test_a_header_that_no_response_can_carry_is_a_500(room: Assets, bench: Bench) -> None:
+    write(bench.folder, "_headers", "/notes.txt\n  X@A: 1\n")
+    response = answered(room, "/notes.txt")
+    assert (response.status, response.headers.pairs(), text(response)) == (500, [], "")
+    assert ask(room, "/absent") is None
 
 
 def test_a_range_gets_the_whole_file_uncached(room: Assets) -> None:
@@ -317,6 +338,15 @@ def test_the_sdk_knows_the_binding_as_a_fetcher(bench: Bench) -> None:
 
 def test_the_binding_follows_its_own_redirects(bench: Bench) -> None:
     assert text(fetched(opened(bench, {"binding": "ASSETS"}), "http://any.test/about.html")) == "about"
+
+
+@pytest.mark.cloudflare("workers/runtime-apis/response/#properties")
+def test_what_the_binding_answers_tells_where_it_is_from(bench: Bench) -> None:
+    room = opened(bench, {"binding": "ASSETS"})
+    response = fetched(room, "http://any.test/notes.txt?a=1")
+    assert (response.url, response.redirected) == ("http://any.test/notes.txt?a=1", False)
+    response = fetched(room, "http://any.test/about.html")
+    assert (response.url, response.redirected) == ("http://any.test/about", True)
 
 
 def test_the_binding_says_404(bench: Bench) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import combinations
 from urllib.parse import quote, unquote_to_bytes
 
 import ada_url
@@ -81,6 +82,10 @@ def has_host(token: str) -> bool:
 def compile_rule(rule: str) -> re.Pattern[str] | None:
     """A rule with `*` (the group `splat`) and `:placeholder`s; None when it cannot match (a name used twice)."""
     host, _, path = rule.partition("//")[2].partition("/") if rule.startswith("https://") else ("", "", rule)
+    names = PLACEHOLDER.findall(rule)
+    # Cloudflare puts one name after the other in: after `:a`, what is left of `:ab` is a second `:a` and a "b".
+    if any(later.startswith(earlier) for earlier, later in combinations(names, 2)):
+        return None
     prefix = "https://" + _pattern(host, "[^/.]+") + "/" if host else ""
     try:
         return re.compile(prefix + _pattern(path, "[^/]+"), re.DOTALL)

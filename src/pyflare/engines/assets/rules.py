@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from pyflare.engines.assets.paths import PLACEHOLDER, checked_url, compile_rule, fill, has_host
+from pyflare.interop.errors import JsException
+from pyflare.interop.web.headers import clean_value, lower_name
 
 MAX_LINE_CHARACTERS = 2000
 MAX_HEADER_RULES = 100
@@ -21,6 +23,7 @@ STATUSES = frozenset((200, 301, 302, 303, 307, 308))
 
 LOOKS_LIKE_PATH = re.compile(r"\S+://|/")
 COMMENT = re.compile(r"\s+#.*$")
+PORT = re.compile(r":\d+$")
 INDEX = re.compile(r"/index(.html)?$")
 
 
@@ -40,6 +43,7 @@ class HeaderRule:
     text: str  # of the line that begins it
     headers: dict[str, str] = field(default_factory=dict)  # lower-case name -> value, joined when given twice
     removed: list[str] = field(default_factory=list)
+    broken: bool = False  # holds what no response can carry
     pattern: re.Pattern[str] | None = None
 
 
@@ -54,19 +58,23 @@ class HeaderRules:
     def count(self) -> int:
         return len(self.rules)
 
-    def apply(self, host: str, path: str, headers: dict[str, str]) -> None:
-        """Change the headers of an answer to `path`; several rules for one name are joined by a comma."""
+    def apply(self, host: str, path: str, headers: dict[str, str]) -> bool:
+        """Change the headers of an answer to `path`; several rules for one name are joined by a comma. False: a rule
+        cannot be followed, which Cloudflare answers with 500."""
         own: set[str] = set()
         for rule in self.rules:
             found = _matches(rule.pattern, rule.path, host, path)
             if found is None:
                 continue
+            if rule.broken:
+                return False
             for name in rule.removed:
                 headers.pop(name.lower(), None)
             for name, template in rule.headers.items():
                 value = fill(template, found)
                 headers[name] = f"{headers[name]}, {value}" if name in own and name in headers else value
                 own.add(name)
+        return True
 
 
 @dataclass(frozen=True)
@@ -107,7 +115,7 @@ class Redirects:
 def _matches(pattern: re.Pattern[str] | None, rule: str, host: str, path: str) -> dict[str, str] | None:
     if pattern is None:
         return None
-    subject = f"https://{host.partition(':')[0]}{path}" if rule.startswith("https://") else path
+    subject = f"https://{PORT.sub('', host)}{path}" if rule.startswith("https://") else path
     found = pattern.fullmatch(subject)
     return None if found is None else found.groupdict()
 
@@ -191,7 +199,8 @@ class _HeaderFile:
         name, colon, value = line.partition(":")
         name, value = name.strip().lower(), value.strip()
         if self.rule is not None and not colon and line.startswith("! "):
-            self.rule.removed.append(line[2:].strip())
+            self.rule.removed.append(line[2:])
+            self.check(line[2:], "", number, line)
             return
         fault = self.fault(name, colon, value)
         if fault is not None or self.rule is None:
@@ -199,6 +208,17 @@ class _HeaderFile:
             return
         earlier = self.rule.headers.get(name)
         self.rule.headers[name] = value if earlier is None else f"{earlier}, {value}"
+        self.check(name, value, number, line)
+
+    def check(self, name: str, value: str, number: int, line: str) -> None:
+        """Nothing looks at names and values before a response is to carry them."""
+        assert self.rule is not None
+        try:
+            lower_name(name.encode("ascii", "ignore").decode() or "_")  # names beyond ASCII are taken
+            clean_value(value)
+        except JsException as raised:
+            self.rule.broken = True
+            self.faults.append(Fault(f"{raised.message} Cloudflare answers 500 where this rule matches.", number, line))
 
     def fault(self, name: str, colon: str, value: str) -> str | None:
         if not colon:

@@ -60,7 +60,7 @@ class Site:
         config = self._config
         if not config.has_worker or decided == "assets" or config.routing is not None:
             return config.not_found_handling
-        navigates = config.navigation_prefers_assets and request.headers.first("sec-fetch-mode") == "navigate"
+        navigates = config.navigation_prefers_assets and request.headers.get("sec-fetch-mode") == "navigate"
         return config.not_found_handling if navigates else "none"
 
     def _answer(self, request: Request, host: str, path: str, search: str, not_found: str) -> Response | None:
@@ -95,7 +95,7 @@ class Site:
         if request.headers.first("authorization") is None and request.headers.first("range") is None:
             headers["cache-control"] = BROWSER_CACHE
         headers["cf-cache-status"] = "HIT"
-        if request.headers.first("if-none-match") in (headers["etag"], f"W/{headers['etag']}"):
+        if request.headers.get("if-none-match") in (headers["etag"], f"W/{headers['etag']}"):
             return self._with_headers(host, path, 304, headers)
         body = _body(file)
         if body is None:  # deleted since it was found
@@ -105,7 +105,8 @@ class Site:
     def _with_headers(
         self, host: str, path: str, status: int, headers: dict[str, str], body: Body | None = None
     ) -> Response:
-        self.folder.headers.apply(host, path, headers)
+        if not self.folder.headers.apply(host, path, headers):
+            status, headers, body = 500, {}, None
         pairs = [(name, value) for name, value in headers.items() if name != "content-length"]
         response: Response = Response.make(status, None, Headers.make(pairs), body)
         return response
