@@ -71,6 +71,12 @@ def test_an_acknowledged_message_is_gone(store: Store) -> None:
     assert store.messages("q", 100.0) == []
 
 
+def test_what_waits_goes_before_what_is_retried_in_the_same_moment(store: Store) -> None:
+    store.send("q", drafts("a", "b", "c"), 100.0)
+    store.settle("q", 1, [], [(row, 0) for row in take(store, limit=2)], FATE, 100.0)
+    assert bodies(take(store, limit=2)) == ["c", "a"]
+
+
 def test_a_retried_message_comes_again_after_its_delay(store: Store) -> None:
     store.send("q", drafts("a"), 100.0)
     store.settle("q", 1, [], [(row, 7.0) for row in take(store)], FATE, 100.0)

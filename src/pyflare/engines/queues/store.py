@@ -71,7 +71,7 @@ INSERT = """
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 READY = """
     SELECT seq, id, body, content_type, sent_at, attempts + 1, size, due_at, lease FROM messages
-    WHERE queue = ? AND due_at <= ? AND due_at < 1e12 ORDER BY due_at, seq LIMIT ?"""
+    WHERE queue = ? AND due_at <= ? AND due_at < 1e12 ORDER BY due_at, attempts, seq LIMIT ?"""
 LEASE = "UPDATE messages SET lease = ?, due_at = ?, attempts = attempts + 1 WHERE seq = ?"
 LEASE_SPAN = "UPDATE messages SET lease = ?, due_at = ?, attempts = attempts + 1 WHERE seq BETWEEN ? AND ?"
 ACKNOWLEDGE = "DELETE FROM messages WHERE seq = ? AND lease = ?"
