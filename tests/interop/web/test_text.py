@@ -81,3 +81,46 @@ def test_whole_uris_keep_what_separates_their_parts() -> None:
 @pytest.mark.parametrize("text", ["%", "%zz", "%C3"])
 def test_malformed_escapes_are_a_uri_error(text: str) -> None:
     assert thrown(lambda: decodeURIComponent(text)) == "URIError: URI malformed"
+
+
+def test_what_is_kept_of_a_uri_keeps_its_case() -> None:
+    assert decodeURI("%2f%C3%A9%3F") == "%2fé%3F"
+
+
+@pytest.mark.parametrize(
+    ("label", "name"),
+    [
+        ("latin1", "windows-1252"),
+        (" UTF8\n", "utf-8"),
+        ("iso88592", "iso-8859-2"),
+        ("logical", "iso-8859-8-i"),
+        ("unicodefffe", "utf-16be"),
+    ],
+)
+def test_every_label_of_the_standard_has_its_name(label: str, name: str) -> None:
+    assert TextDecoder.new(label).encoding == name
+
+
+@pytest.mark.parametrize("label", ["utf-7", "rot13", "cp037", "utf_8"])
+def test_what_only_python_knows_is_no_encoding(label: str) -> None:
+    assert thrown(lambda: TextDecoder.new(label)) == f'RangeError: "{label}" is not a valid encoding.'
+
+
+@pytest.mark.parametrize(
+    ("label", "data", "text"),
+    [
+        ("windows-1252", b"\x80\x81", "\u20ac\x81"),
+        ("windows-874", b"\x80\x9f", "\u20ac\x9f"),
+        ("gbk", b"\x80", "\u20ac"),
+        ("gb2312", b"\x81\x30\x81\x30", "\x80"),
+        ("shift_jis", b"\x87\x40", "\u2460"),
+        ("euc-kr", b"\x82\xa0", "\uad87"),
+        ("x-mac-cyrillic", b"\x80", "\u0410"),
+    ],
+)
+def test_code_pages_are_read_as_the_web_has_them(label: str, data: bytes, text: str) -> None:
+    assert TextDecoder.new(label, fatal=True).decode(Uint8Array.new(js(list(data)))) == text
+
+
+def test_an_encoder_takes_undefined_for_no_text() -> None:
+    assert TextEncoder.new("ignored").encode(None).to_bytes() == b""

@@ -14,28 +14,22 @@ from pyflare.interop.convert import unwrap
 from pyflare.interop.errors import dom_exception, error, range_error, type_error
 from pyflare.interop.proxy import JsObject, JsProxy, get, options
 from pyflare.interop.web.bytes import byte_array, string_bytes
-
-# encoding.spec.whatwg.org, "Names and labels": the labels whose name Python has otherwise.
-_LABELS = {
-    "utf8": "utf-8", "unicode-1-1-utf-8": "utf-8", "latin1": "windows-1252", "ascii": "windows-1252",
-    "us-ascii": "windows-1252", "iso-8859-1": "windows-1252", "iso8859-1": "windows-1252", "l1": "windows-1252",
-    "cp1252": "windows-1252", "x-cp1252": "windows-1252", "utf-16": "utf-16le", "unicode": "utf-16le",
-    "utf-16le": "utf-16le", "utf-16be": "utf-16be", "sjis": "shift_jis", "shift-jis": "shift_jis",
-    "ms_kanji": "shift_jis", "gb2312": "gbk", "chinese": "gbk", "gb_2312": "gbk", "big5-hkscs": "big5",
-    "latin2": "iso-8859-2", "iso-8859-9": "windows-1254", "latin5": "windows-1254", "cyrillic": "iso-8859-5",
-}  # fmt: skip
-_PYTHON_NAMES = {"windows-874": "cp874", "x-mac-cyrillic": "mac_cyrillic", "macintosh": "mac_roman"}
+from pyflare.interop.web.encodings import NAMES, decoder
 
 
 class TextEncoder(JsProxy):
     js_name: ClassVar[str] = "TextEncoder"
     encoding = "utf-8"
 
+    @classmethod
+    def construct(cls, *_: Any) -> TextEncoder:
+        return cls.make()
+
     def js_properties(self) -> dict[str, Any]:
         return {}
 
-    def encode(self, text: Any = "") -> Uint8Array:
-        return byte_array(string_bytes(text))
+    def encode(self, text: Any = None) -> Uint8Array:
+        return byte_array(b"" if text is None else string_bytes(text))
 
     def encodeInto(self, text: Any, target: Uint8Array) -> JsObject:
         read, data, room = 0, b"", len(target)
@@ -54,19 +48,15 @@ class TextDecoder(JsProxy):
 
     def __init__(self, encoding: str = "utf-8", fatal: bool = False, ignore_bom: bool = False) -> None:
         self.encoding, self.fatal, self.ignoreBOM = encoding, fatal, ignore_bom
-        codec = codecs.lookup(_PYTHON_NAMES.get(encoding, encoding))
-        self._new = lambda: codec.incrementaldecoder("strict" if fatal else "replace")
         self._decoder: codecs.IncrementalDecoder | None = None
         self._at_start = True
 
     @classmethod
     def construct(cls, label: Any = "utf-8", settings: Any = None) -> TextDecoder:
-        wanted = to_text("utf-8" if label is None else label).strip().lower()
-        name = _LABELS.get(wanted, wanted)
-        try:
-            codecs.lookup(_PYTHON_NAMES.get(name, name))
-        except LookupError:
-            raise range_error(f'"{to_text(label)}" is not a valid encoding.') from None
+        wanted = "utf-8" if label is None else to_text(label)
+        name = NAMES.get(wanted.strip("\t\n\f\r ").lower())
+        if name is None:
+            raise range_error(f'"{wanted}" is not a valid encoding.')
         return cls.make(name, bool(get(settings, "fatal", False)), bool(get(settings, "ignoreBOM", False)))
 
     def js_properties(self) -> dict[str, Any]:
@@ -78,13 +68,13 @@ class TextDecoder(JsProxy):
         if data is None:
             data = b""
         elif not is_buffer(data) and not isinstance(data, (bytes, bytearray, memoryview)):
-            raise type_error("Failed to execute 'decode' on 'TextDecoder': parameter 1 is not of type 'BufferSource'.")
+            raise type_error("Failed to execute 'decode' on 'TextDecoder': parameter 1 is not of type 'Array'.")
         return self.decode_bytes(as_bytes(data), final=not get(settings, "stream", False))
 
     def decode_bytes(self, data: bytes, final: bool) -> str:
         """Text of the next bytes; `final`: no more will come."""
         if self._decoder is None:
-            self._decoder, self._at_start = self._new(), True  # type: ignore[no-untyped-call]
+            self._decoder, self._at_start = decoder(self.encoding, self.fatal), True
         try:
             text = self._decoder.decode(data, final)
         except UnicodeDecodeError:
@@ -143,27 +133,27 @@ def encodeURI(value: Any = None) -> str:
     return _escape(value, _URI_KEEPS)
 
 
-def _unescape(value: Any, keep: str) -> str:
+def _unescape(value: Any, kept: str) -> str:
+    """`kept`: a pattern of the hexadecimal digits of escapes that stay."""
     text = to_text(value)
 
     def run(match: re.Match[str]) -> str:
         try:
-            decoded = bytes.fromhex(match[0].replace("%", "")).decode()
+            return bytes.fromhex(match[0].replace("%", "")).decode()
         except ValueError:
             raise error("URI malformed", "URIError") from None
-        return "".join(quote(char, safe="") if char in keep else char for char in decoded)
 
     if re.search("%(?![0-9A-Fa-f]{2})", text):
         raise error("URI malformed", "URIError")
-    return re.sub("(?:%[0-9A-Fa-f]{2})+", run, text)
+    return re.sub(f"(?:%(?!{kept})[0-9A-Fa-f]{{2}})+", run, text)
 
 
 def decodeURIComponent(value: Any = None) -> str:
-    return _unescape(value, "")
+    return _unescape(value, "$^")
 
 
 def decodeURI(value: Any = None) -> str:
-    return _unescape(value, ";/?:@&=+$,#")
+    return _unescape(value, "(?i:23|24|26|2b|2c|2f|3a|3b|3d|3f|40)")
 
 
 __all__ = [
