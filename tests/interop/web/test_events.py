@@ -1,4 +1,5 @@
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -55,8 +56,51 @@ def test_a_handler_property_hears_too() -> None:
 def test_preventing_the_default_shows_in_the_result() -> None:
     target = EventTarget.new()
     target.addEventListener("a", lambda event: event.preventDefault())
-    assert target.dispatchEvent(Event.new("a", cancelable=True)) is False
-    assert target.dispatchEvent(Event.new("a")) is True
+    event = Event.new("a", cancelable=True)
+    assert target.dispatchEvent(event) is False
+    assert event.defaultPrevented is True
+
+
+def test_preventing_the_default_of_what_has_none_shows_in_the_result_alone() -> None:
+    target, event = EventTarget.new(), Event.new("a")
+    target.addEventListener("a", lambda event: event.preventDefault())
+    assert (target.dispatchEvent(event), event.defaultPrevented) == (False, False)
+
+
+def test_the_first_exception_ends_a_dispatch() -> None:
+    seen: list[object] = []
+    target = EventTarget.new()
+    target.addEventListener("a", lambda _: NOTHING["x"])
+    target.addEventListener("a", seen.append)
+    with pytest.raises(KeyError):
+        target.dispatchEvent(Event.new("a"))
+    assert seen == []
+
+
+def test_a_listener_that_is_removed_by_an_earlier_one_hears_nothing() -> None:
+    seen: list[object] = []
+    target = EventTarget.new()
+    target.addEventListener("a", lambda _: target.removeEventListener("a", seen.append))
+    target.addEventListener("a", seen.append)
+    target.dispatchEvent(Event.new("a"))
+    assert seen == []
+
+
+def test_there_is_no_capturing_and_no_passive_listener() -> None:
+    add = EventTarget.new().addEventListener
+    assert thrown(lambda: add("a", print, True)) == "TypeError: addEventListener(): useCapture must be false."
+    assert thrown(lambda: add("a", print, passive=True)) == (
+        "TypeError: addEventListener(): options.passive must be false."
+    )
+    add("a", print, False)
+
+
+def test_only_events_of_the_runtime_are_trusted() -> None:
+    seen: list[Any] = []
+    controller = AbortController.new()
+    controller.signal.onabort = seen.append
+    controller.abort()
+    assert [seen[0].isTrusted, Event.new("abort").isTrusted] == [True, False]
 
 
 def test_immediate_stop_keeps_the_event_from_later_listeners() -> None:
@@ -123,7 +167,7 @@ def test_listeners_hear_of_the_abort() -> None:
     controller.signal.addEventListener("abort", lambda event: seen.append(event.type))
     controller.signal.onabort = lambda event: seen.append("on")
     controller.abort()
-    assert seen == ["abort", "on"]
+    assert seen == ["on", "abort"]
 
 
 def test_any_aborts_with_the_first() -> None:

@@ -7,14 +7,12 @@ from typing import Any, ClassVar
 
 from pyflare.interop.errors import JsException, dom_exception, type_error
 from pyflare.interop.promise import as_exception
-from pyflare.interop.proxy import JsProxy
+from pyflare.interop.proxy import JsProxy, jsnull
 from pyflare.interop.web.event_target import Event, EventTarget
 
 
 def abort_error() -> JsException:
-    error = dom_exception("The operation was aborted", "AbortError")
-    error.code = 20  # type: ignore[attr-defined]
-    return error
+    return dom_exception("The operation was aborted", "AbortError")
 
 
 class AbortSignal(EventTarget):
@@ -22,6 +20,7 @@ class AbortSignal(EventTarget):
 
     def __init__(self) -> None:
         super().__init__()
+        self.onabort: Any = jsnull
         self._aborted = False
         self._reason: Any = None
         self._waiting: list[Callable[[Any], Any]] = []
@@ -44,7 +43,6 @@ class AbortSignal(EventTarget):
 
         signal: AbortSignal = cls.make()
         error = dom_exception("The operation was aborted due to timeout", "TimeoutError")
-        error.code = 23  # type: ignore[attr-defined]
         after(delay, lambda: signal._abort(error))
         return signal
 
@@ -76,15 +74,15 @@ class AbortSignal(EventTarget):
         self._waiting.append(call)
         return lambda: self._waiting.remove(call) if call in self._waiting else None
 
-    def _abort(self, reason: Any = None) -> list[Exception]:
+    def _abort(self, reason: Any = None) -> None:
         if self._aborted:
-            return []
+            return
         self._aborted = True
         self._reason = abort_error() if reason is None else reason
         waiting, self._waiting = self._waiting, []
         for call in waiting:
             call(self._reason)
-        return self._dispatch(Event.make("abort"))
+        self._dispatch(Event.make("abort"))
 
 
 class AbortController(JsProxy):
@@ -101,6 +99,4 @@ class AbortController(JsProxy):
         return self._signal
 
     def abort(self, reason: Any = None) -> None:
-        raised = self._signal._abort(reason)
-        if raised:
-            raise raised[0]
+        self._signal._abort(reason)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from pyflare.interop.containers import to_text
@@ -18,7 +18,7 @@ from pyflare.interop.web.console import report
 class Event(JsProxy):
     js_name: ClassVar[str] = "Event"
     NONE, CAPTURING_PHASE, AT_TARGET, BUBBLING_PHASE = 0, 1, 2, 3
-    isTrusted = False
+    isTrusted = True  # when the runtime made it; those of JavaScript are not
     composed = False
 
     def __init__(self, type: str, cancelable: bool = False, bubbles: bool = False) -> None:
@@ -28,11 +28,12 @@ class Event(JsProxy):
         self.currentTarget: Any = None
         self.eventPhase = self.NONE
         self.timeStamp = 0
-        self._stopped = False
+        self._stopped = self._prevented = False
 
     @classmethod
     def construct(cls, type: Any = None, settings: Any = None) -> Event:
         event: Event = cls.make(to_text(type))
+        event.isTrusted = False
         event.cancelable = bool(get(settings, "cancelable", False))
         event.bubbles = bool(get(settings, "bubbles", False))
         event.composed = bool(get(settings, "composed", False))
@@ -43,7 +44,7 @@ class Event(JsProxy):
         """The options that only a kind of event has."""
 
     def js_properties(self) -> dict[str, Any]:
-        return {"isTrusted": self.isTrusted}
+        return {}
 
     @property
     def returnValue(self) -> bool:
@@ -54,7 +55,8 @@ class Event(JsProxy):
         return self.target
 
     def preventDefault(self) -> None:
-        self.defaultPrevented = self.defaultPrevented or self.cancelable
+        self._prevented = True
+        self.defaultPrevented = self.cancelable
 
     def stopPropagation(self) -> None:
         self.cancelBubble = True
@@ -65,15 +67,15 @@ class Event(JsProxy):
     def composedPath(self) -> Any:
         from pyflare.interop.containers import JsArray  # noqa: PLC0415  (one method needs it)
 
-        return JsArray.make([] if self.currentTarget is None else [self.currentTarget])
+        return JsArray.make([] if self.eventPhase == self.NONE else [self.currentTarget])
 
 
 class CustomEvent(Event):
     js_name: ClassVar[str] = "CustomEvent"
-    detail: Any = jsnull
+    detail: Any = None
 
     def _init(self, settings: Any) -> None:
-        self.detail = get(settings, "detail", jsnull)
+        self.detail = get(settings, "detail")
 
 
 class MessageEvent(Event):
@@ -119,7 +121,8 @@ class ErrorEvent(Event):
     error: Any = None
 
     def _init(self, settings: Any) -> None:
-        self.message = to_text(get(settings, "message", ""))
+        self.message, self.filename = (to_text(get(settings, name, "")) for name in ("message", "filename"))
+        self.lineno, self.colno = (int(get(settings, name, 0)) for name in ("lineno", "colno"))
         self.error = get(settings, "error")
 
     @classmethod
@@ -155,60 +158,69 @@ class EventTarget(JsProxy):
             return
         if not is_function(callback) and not is_function(getattr(callback, "handleEvent", None)):
             raise type_error(
-                f"Failed to execute 'addEventListener' on '{self.constructor.js_name}': parameter 2 is not of type "
-                "'EventListener'."
+                "Failed to execute 'addEventListener' on 'EventTarget': parameter 2 is not of type 'function or "
+                "HandlerObject'."
             )
+        _never_captures("addEventListener", settings, ("capture", "passive"))
         known = self._listeners.setdefault(to_text(type), [])
         if any(_same(listener.callback, callback) for listener in known):
             return
-        once = bool(get(settings, "once", False)) if not isinstance(settings, bool) else False
-        listener = Listener(callback, once)
-        known.append(listener)
-        signal: Any = None if isinstance(settings, bool) else get(settings, "signal")
+        known.append(Listener(callback, bool(get(settings, "once", False))))
+        signal = get(settings, "signal")
         if not is_nullish(signal):
             signal.when_aborted(lambda _: self.removeEventListener(type, callback))
 
-    def removeEventListener(self, type: Any, callback: Any, _settings: Any = None) -> None:
+    @options
+    def removeEventListener(self, type: Any, callback: Any, settings: Any = None) -> None:
+        _never_captures("removeEventListener", settings, ("capture",))
         known = self._listeners.get(to_text(type), [])
         for listener in known:
             listener.removed = listener.removed or _same(listener.callback, callback)
         known[:] = [listener for listener in known if not listener.removed]
 
     def dispatchEvent(self, event: Event) -> bool:
-        """Call the listeners at once; False when one of them prevented the default. The first exception is raised."""
+        """Call the listeners at once; False when one of them prevented the default, also of an event that cannot be
+        cancelled, as recorded. The first exception is raised, and ends it."""
         if not isinstance(event, Event):
             raise type_error("Failed to execute 'dispatchEvent' on 'EventTarget': parameter 1 is not of type 'Event'.")
         if event.eventPhase != Event.NONE:
             raise dom_exception("The event is already being dispatched.", "InvalidStateError")
-        raised = self._dispatch(event)
-        if raised:
-            raise raised[0]
-        return not event.defaultPrevented
+        self._dispatch(event)
+        return not event._prevented
 
-    def _dispatch(self, event: Event) -> list[Exception]:
-        """Call the listeners and the handler property; their exceptions."""
+    def _dispatch(self, event: Event) -> None:
+        """Call the handler property, then the listeners; raises what the first of them raises."""
         event.target = event.currentTarget = self
         event.eventPhase = Event.AT_TARGET
-        raised: list[Exception] = []
-        for callback in self._callbacks(event):
-            if event._stopped:
-                break
-            try:
+        try:
+            for callback in self._callbacks(event):
+                if event._stopped:
+                    break
                 _start(callback(event))
-            except Exception as fault:
-                raised.append(fault)
-        event.eventPhase, event.currentTarget = Event.NONE, None
-        return raised
+        finally:
+            event.eventPhase = Event.NONE
 
-    def _callbacks(self, event: Event) -> list[Callable[[Event], Any]]:
-        known = self._listeners.get(event.type, [])
-        found = [listener.callback for listener in known]
-        known[:] = [listener for listener in known if not listener.once]
-        # Listeners are remembered with the handler property in the place it was set; ours comes last.
+    def _callbacks(self, event: Event) -> Iterator[Any]:
         handler = self.__dict__.get("on" + event.type)
         if is_function(handler):
-            found.append(handler)
-        return [callback if is_function(callback) else callback.handleEvent for callback in found]
+            yield handler
+        for listener in list(self._listeners.get(event.type, [])):
+            if listener.removed:
+                continue
+            if listener.once:
+                self.removeEventListener(event.type, listener.callback)
+            yield listener.callback if is_function(listener.callback) else listener.callback.handleEvent
+
+
+def _never_captures(method: str, settings: Any, names: tuple[str, ...]) -> None:
+    """TypeError for what only documents know: phases, and listeners that promise not to cancel."""
+    if isinstance(settings, (bool, int, float, str)):
+        if settings:
+            raise type_error(f"{method}(): useCapture must be false.")
+        return
+    for name in names:
+        if get(settings, name, False):
+            raise type_error(f"{method}(): options.{name} must be false.")
 
 
 def _start(result: Any) -> None:

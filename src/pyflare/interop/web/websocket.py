@@ -200,7 +200,9 @@ class WebSocket(EventTarget):
             self._closed_in = True
             if self._auto_reply and event.wasClean:
                 self.channel.close(event.code, event.reason)
-        for raised in self._dispatch(event):
+        try:
+            self._dispatch(event)
+        except Exception as raised:
             report(raised)
 
 
