@@ -9,8 +9,12 @@ from pyflare.interop.clone import clone
 from pyflare.interop.containers import JsArray, JsMap, JsSet
 from pyflare.interop.convert import create_proxy, to_js
 from pyflare.interop.dates import JsDate
-from pyflare.interop.errors import JsException, type_error
+from pyflare.interop.errors import DOMException, Error, JsException, type_error
+from pyflare.interop.promise import JsPromise
 from pyflare.interop.proxy import JsObject
+from pyflare.interop.web.blob import Blob
+from pyflare.interop.web.readable import ReadableStream
+from tests.support.web import thrown
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text() | st.binary(),
@@ -69,3 +73,19 @@ def test_functions_and_python_objects_cannot_be_cloned(value: Any) -> None:
     with pytest.raises(JsException, match="could not be cloned") as caught:
         clone(JsArray.make([value]))
     assert caught.value.name == "DataCloneError"
+
+
+def test_what_cannot_be_cloned_is_named() -> None:
+    assert thrown(lambda: clone(JsPromise.resolve())) == "DataCloneError: #<Promise> could not be cloned."
+    assert thrown(lambda: clone(Blob.new())) == (
+        'DataCloneError: Could not serialize object of type "Blob". This type does not support serialization.'
+    )
+    assert thrown(lambda: clone(ReadableStream.new())) == (
+        "DataCloneError: ReadableStream can only be serialized for RPC."
+    )
+
+
+def test_an_exception_of_the_dom_has_its_code() -> None:
+    assert [DOMException.new("m", name).code for name in ("AbortError", "DataCloneError", "Mine")] == [20, 25, 0]
+    assert clone(DOMException.new("m", "TimeoutError")).code == 23
+    assert not hasattr(Error.new("m"), "code")

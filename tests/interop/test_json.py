@@ -123,3 +123,14 @@ def test_the_quick_way_and_the_long_way_agree(value: object) -> None:
     assert quick.decode() == js_json._Writer(None, "").text("", made, "\n")
     assert to_py(parse(quick)) == to_py(made)
     assert json.loads(quick) == js_json._strictly(quick.decode()) == value
+
+
+def test_keys_that_are_indices_come_first_when_json_is_read() -> None:
+    value = parse('{"b": 1, "10": {"x": 0, "2": 0}, "2": 3, "01": 4, "4294967295": 5}')
+    assert list(value.js_properties()) == ["2", "10", "b", "01", "4294967295"]
+    assert list(value.js_properties()["10"].js_properties()) == ["2", "x"]
+
+
+def test_a_reviver_that_gives_undefined_drops_the_property() -> None:
+    value = parse('{"a": 1, "b": 2}', lambda name, item: None if name == "a" else item)
+    assert value.js_properties() == {"b": 2}

@@ -15,7 +15,8 @@ from pyflare.interop.buffers import ArrayBuffer, BufferView, DataView, TypedArra
 from pyflare.interop.containers import JsArray, JsMap, JsSet
 from pyflare.interop.dates import JsDate
 from pyflare.interop.errors import JsException, dom_exception
-from pyflare.interop.proxy import JsNull, JsObject
+from pyflare.interop.promise import JsPromise
+from pyflare.interop.proxy import JsNull, JsObject, JsProxy
 
 Other = Callable[[Any], Any]
 
@@ -24,7 +25,20 @@ MAX_SAFE_INTEGER = 2**53 - 1
 
 def refuse(value: Any) -> Any:
     """A value that cannot be cloned."""
-    raise dom_exception(f"{_describe(value)} could not be cloned.", "DataCloneError")
+    raise dom_exception(_refusal(value), "DataCloneError")
+
+
+def _refusal(value: Any) -> str:
+    kind = type(value)
+    if isinstance(value, JsPromise):
+        return "#<Promise> could not be cloned."
+    if isinstance(value, JsProxy) and kind.__module__.startswith("pyflare.interop.web."):
+        return (
+            f"{kind.js_name} can only be serialized for RPC."
+            if kind.js_name in ("ReadableStream", "WritableStream")
+            else f'Could not serialize object of type "{kind.js_name}". This type does not support serialization.'
+        )
+    return f"{_describe(value)} could not be cloned."
 
 
 def _describe(value: Any) -> str:
@@ -110,7 +124,8 @@ class _Clone:
     def error(self, value: JsException) -> JsException:
         made: JsException = self.remember(value, JsException.make(value.message, value.name, value._constructor))
         made.stack = value.stack
-        for name, item in value.js_properties().items():
+        hidden = {name: value.__dict__[name] for name in ("cause", "errors") if name in value.__dict__}
+        for name, item in (hidden | value.js_properties()).items():
             setattr(made, name, self.copy(item))
         return made
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from pyflare.interop.containers import JsArray, to_text
 from pyflare.interop.proxy import JsClass, JsProxy, get, is_nullish
 
 
@@ -36,7 +37,7 @@ class JsException(JsProxy, Exception, metaclass=_ErrorClass):
         return self._constructor or CONSTRUCTORS.get(self.name, Error)
 
     def js_properties(self) -> dict[str, Any]:
-        hidden = ("name", "message", "stack", "args")
+        hidden = ("name", "message", "stack", "args", "cause", "errors")
         return {name: value for name, value in super().js_properties().items() if name not in hidden}
 
     def toString(self) -> str:
@@ -46,6 +47,11 @@ class JsException(JsProxy, Exception, metaclass=_ErrorClass):
 
     def __repr__(self) -> str:
         return self.toString()
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "code" and self._constructor is DOMException:
+            return LEGACY_CODES.get(self.name, 0)
+        return super().__getattr__(name)
 
     # An exception must be hashable: traceback and contextlib keep them in sets.
     __hash__ = Exception.__hash__
@@ -64,21 +70,25 @@ class ErrorConstructor(JsProxy):
     def typeof(self) -> str:
         return "function"
 
-    def new(self, message: Any = None, options: Any = None, **kwargs: Any) -> JsException:
-        text = "" if message is None else str(message)
-        name = self.__dict__["name"]
-        if name == "DOMException":
-            name = options if isinstance(options, str) else "Error"
-        error: JsException = JsException.make(text, name, self)
+    def new(self, message: Any = None, options: Any = None, *rest: Any, **kwargs: Any) -> JsException:
+        name, errors = self.__dict__["name"], None
+        if name == "AggregateError":
+            errors, message, options = message, options, rest[0] if rest else None
+        elif name == "DOMException":
+            name = "Error" if options is None else to_text(options)
+        made: JsException = JsException.make("" if message is None else to_text(message), name, self)
+        if errors is not None:
+            made.__dict__["errors"] = JsArray.make(errors)
         cause = kwargs.get("cause", get(options, "cause"))
         if not is_nullish(cause):
-            error.__dict__["cause"] = cause
-        return error
+            made.__dict__["cause"] = cause
+        return made
 
     __call__ = new
 
 
 Error = ErrorConstructor.make("Error")
+AggregateError = ErrorConstructor.make("AggregateError")
 TypeError_ = ErrorConstructor.make("TypeError")
 RangeError = ErrorConstructor.make("RangeError")
 SyntaxError_ = ErrorConstructor.make("SyntaxError")
@@ -91,8 +101,19 @@ PythonErrorConstructor = ErrorConstructor.make("PythonError")
 CONSTRUCTORS: dict[str, ErrorConstructor] = {
     constructor.__dict__["name"]: constructor
     for constructor in (
-        Error, TypeError_, RangeError, SyntaxError_, ReferenceError_, EvalError, URIError, PythonErrorConstructor,
+        AggregateError, Error, TypeError_, RangeError, SyntaxError_, ReferenceError_, EvalError, URIError,
+        PythonErrorConstructor,
     )
+}  # fmt: skip
+
+# webidl.spec.whatwg.org, "DOMException names": those that have a code.
+LEGACY_CODES = {
+    "IndexSizeError": 1, "HierarchyRequestError": 3, "WrongDocumentError": 4, "InvalidCharacterError": 5,
+    "NoModificationAllowedError": 7, "NotFoundError": 8, "NotSupportedError": 9, "InUseAttributeError": 10,
+    "InvalidStateError": 11, "SyntaxError": 12, "InvalidModificationError": 13, "NamespaceError": 14,
+    "InvalidAccessError": 15, "TypeMismatchError": 17, "SecurityError": 18, "NetworkError": 19, "AbortError": 20,
+    "URLMismatchError": 21, "QuotaExceededError": 22, "TimeoutError": 23, "InvalidNodeTypeError": 24,
+    "DataCloneError": 25,
 }  # fmt: skip
 
 

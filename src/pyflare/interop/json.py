@@ -49,8 +49,29 @@ def parse(text: Any, reviver: Any = None) -> Any:
         plain = orjson.loads(given)
     except ValueError:
         plain = _strictly(given if isinstance(given, str) else given.decode(errors="replace"))
+    if _INDEX.search(given if isinstance(given, str) else given.decode(errors="replace")):
+        plain = _ordered(plain)
     value = from_plain(plain)
     return _revive("", value, reviver) if callable(reviver) else value
+
+
+# A key that is an index comes first in an object of JavaScript, whenever it was written.
+_INDEX = re.compile(r'"(?:0|[1-9][0-9]{0,9})"\s*:')
+MAX_INDEX = 2**32 - 2
+
+
+def _ordered(plain: Any) -> Any:
+    """What a parser gave, with the keys of its objects in the order in which JavaScript lists them."""
+    if isinstance(plain, list):
+        return [_ordered(item) for item in plain]
+    if not isinstance(plain, dict):
+        return plain
+    return {key: _ordered(plain[key]) for key in sorted(plain, key=_rank)}
+
+
+def _rank(key: str) -> int:
+    is_index = key.isascii() and key.isdigit() and (key == "0" or key[0] != "0") and len(key) <= 10
+    return min(int(key), MAX_INDEX + 1) if is_index else MAX_INDEX + 1
 
 
 def from_plain(value: Any) -> Any:
@@ -88,7 +109,10 @@ _TOLERANT = json.JSONDecoder(parse_int=float)
 def _revive(key: str, value: Any, reviver: Any) -> Any:
     if isinstance(value, JsObject):
         for name, item in list(value.js_properties().items()):
-            value.__dict__[name] = _revive(name, item, reviver)
+            if (revived := _revive(name, item, reviver)) is None:
+                del value.__dict__[name]
+            else:
+                value.__dict__[name] = revived
     elif isinstance(value, JsArray):
         value._items[:] = [_revive(str(at), item, reviver) for at, item in enumerate(value._items)]
     return reviver(key, value)

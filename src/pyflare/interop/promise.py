@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 from pyflare.interop import scope
 from pyflare.interop.awaiting import value_of
-from pyflare.interop.errors import error
+from pyflare.interop.errors import AggregateError, error
 from pyflare.interop.global_scope import check_not_global
 from pyflare.interop.proxy import JsObject, JsProxy
 
@@ -187,7 +187,7 @@ class JsPromise(JsProxy):
                     return await done
                 except Exception:
                     continue
-            raise error("All promises were rejected", "AggregateError")
+            raise AggregateError.new([promise._value for promise in promises], "All promises were rejected")
 
         promises = [cls.resolve(value) for value in values]
         return start(first())

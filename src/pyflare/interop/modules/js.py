@@ -16,7 +16,7 @@ _PLACES = {
         "ArrayBuffer", "DataView", "Int8Array", "Uint8Array", "Uint8ClampedArray", "Int16Array", "Uint16Array",
         "Int32Array", "Uint32Array", "Float32Array", "Float64Array", "BigInt64Array", "BigUint64Array",
     ),
-    "errors": ("DOMException", "Error", "EvalError", "RangeError", "URIError"),
+    "errors": ("AggregateError", "DOMException", "Error", "EvalError", "RangeError", "URIError"),
     "globals": (
         "BigInt", "Boolean", "Function", "Infinity", "Math", "NaN", "Number", "Reflect", "RegExp", "String", "Symbol",
         "isFinite", "isNaN", "parseFloat", "parseInt", "structuredClone",

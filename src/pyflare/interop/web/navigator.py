@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from pyflare.interop import scope
+from pyflare.interop.containers import JsArray
 from pyflare.interop.dates import JsDate
 from pyflare.interop.proxy import JsObject, JsProxy
 
@@ -18,6 +19,10 @@ class Navigator(JsProxy):
 
     def js_properties(self) -> dict[str, Any]:
         return {}
+
+    @property
+    def languages(self) -> JsArray:
+        return JsArray.make([self.language])
 
     def sendBeacon(self, url: Any, body: Any = None) -> bool:
         from pyflare.interop.web.fetch import fetch  # noqa: PLC0415  (brings an HTTP client)
