@@ -13,10 +13,18 @@ from pyflare.engines.r2.conditional import Conditional
 from pyflare.engines.r2.config import MAX_LIST_OBJECTS, MAX_PARTS
 from pyflare.engines.r2.faults import R2Fault
 from pyflare.engines.r2.objects import GetResult, HeadResult
-from pyflare.engines.r2.options import byte_range, conditional, put_options, ssec_key_md5
+from pyflare.engines.r2.options import (
+    byte_range,
+    conditional,
+    multipart_options,
+    put_options,
+    ssec_key_md5,
+    text_field,
+    wrong_field,
+)
 from pyflare.engines.r2.ranges import Range
 from pyflare.engines.r2.store import Listing, ObjectRow, Part
-from pyflare.interop.arguments import optional_text, promised, to_int32, to_string
+from pyflare.interop.arguments import not_of_type, promised, requires, settings, to_int32, to_string
 from pyflare.interop.buffers import as_bytes, is_buffer
 from pyflare.interop.containers import JsArray
 from pyflare.interop.convert import unwrap
@@ -24,7 +32,7 @@ from pyflare.interop.errors import JsException, error, range_error, type_error
 from pyflare.interop.promise import JsPromise, confirmed, perform, start
 from pyflare.interop.proxy import JsObject, JsProxy, get, is_nullish, jsnull
 from pyflare.interop.web.blob import Blob
-from pyflare.interop.web.body import BODY_DISTURBED, BODY_LOCKED, Body
+from pyflare.interop.web.body import BODY_DISTURBED, Body
 from pyflare.interop.web.bytes import utf8
 from pyflare.interop.web.readable import ReadableStream
 from pyflare.storage.blobs import CHUNK_BYTES
@@ -32,6 +40,8 @@ from pyflare.storage.blobs import CHUNK_BYTES
 UNKNOWN_LENGTH = (
     "Provided readable stream must have a known length (request/response body or readable half of FixedLengthStream)"
 )
+LOCKED = "The ReadableStream has been locked to a reader."
+VALUE = "ReadableStream or ArrayBuffer or ArrayBufferView or string or Blob"
 PRECONDITION_FAILED = 10031
 INCLUDABLE = ("httpMetadata", "customMetadata")
 
@@ -46,58 +56,66 @@ class R2Bucket(JsProxy):
         return {}
 
     @promised
-    def head(self, key: Any = None) -> JsPromise:
+    @requires("string")
+    def head(self, key: Any) -> JsPromise:
         return perform(self._head, to_string(key))
 
     @promised
-    def get(self, key: Any = None, options: Any = None) -> JsPromise:
-        condition, wanted = conditional(get(options, "onlyIf")), byte_range(get(options, "range"))
+    @requires("string")
+    def get(self, key: Any, options: Any = None) -> JsPromise:
+        options = settings(options, self, "get", 2, "GetOptions")
+        condition, wanted = conditional(get(options, "onlyIf"), "GetOptions"), byte_range(get(options, "range"))
         key_md5 = ssec_key_md5(get(options, "ssecKey"))
         return perform(self._get, to_string(key), condition, wanted, key_md5)
 
     @promised
-    def put(self, key: Any = None, value: Any = None, options: Any = None) -> JsPromise:
-        name, settings = to_string(key), put_options(options)
-        data = _value(value, "put")
+    @requires("string", VALUE)
+    def put(self, key: Any, value: Any, options: Any = None) -> JsPromise:
+        name, wanted = to_string(key), put_options(settings(options, self, "put", 3, "PutOptions"))
+        data = b"" if is_nullish(value) else _value(value, self, "put")
         if isinstance(data, bytes):
-            return perform(self._put, name, data, settings)
-        return start(self._put_stream(name, data, settings))
+            return perform(self._put, name, data, wanted)
+        return start(self._put_stream(name, data, wanted))
 
     @promised
-    def delete(self, keys: Any = None) -> JsPromise:
+    @requires("string or Array")
+    def delete(self, keys: Any) -> JsPromise:
         names = [to_string(key) for key in keys] if isinstance(keys, JsArray) else [to_string(keys)]
         return perform(_calling("delete", self._bucket.delete), names)
 
     @promised
+    @requires()
     def list(self, options: Any = None) -> JsPromise:
+        options = settings(options, self, "list", 1, "ListOptions")
         limit = get(options, "limit")
-        include = get(options, "include")
-        fields = None if include is None else tuple(to_string(field) for field in include)
-        for field in fields or ():
-            if field not in INCLUDABLE:
-                raise range_error(f"Unsupported include value {field}")
+        prefix, delimiter, start_after, cursor = (
+            text_field(options, name, "ListOptions") for name in ("prefix", "delimiter", "startAfter", "cursor")
+        )
         return perform(
             self._list,
-            optional_text(get(options, "prefix")) or "",
-            optional_text(get(options, "delimiter")) or "",
-            optional_text(get(options, "startAfter")),
-            optional_text(get(options, "cursor")),
+            prefix or "",
+            delimiter or "",
+            start_after,
+            cursor,
             MAX_LIST_OBJECTS if limit is None else to_int32(limit),
-            fields or (),
+            _included(get(options, "include")),
         )
 
     @promised
-    def createMultipartUpload(self, key: Any = None, options: Any = None) -> JsPromise:
-        return perform(self._create_upload, to_string(key), put_options(options))
+    @requires("string")
+    def createMultipartUpload(self, key: Any, options: Any = None) -> JsPromise:
+        options = settings(options, self, "createMultipartUpload", 2, "MultipartOptions")
+        return perform(self._create_upload, to_string(key), multipart_options(options))
 
-    def resumeMultipartUpload(self, key: Any = None, upload_id: Any = None) -> R2MultipartUpload:
+    @requires("string", "string")
+    def resumeMultipartUpload(self, key: Any, upload_id: Any) -> R2MultipartUpload:
         return R2MultipartUpload.make(self._bucket, to_string(key), to_string(upload_id))
 
     # --- behind the promises ------------------------------------------------------------------------------------------
 
     def _head(self, key: str) -> Any:
         row = _calling("head", self._bucket.head)(key)
-        return jsnull if row is None else _object(row)
+        return jsnull if row is None else _seen(row)
 
     def _get(self, key: str, condition: Conditional | None, wanted: Range | None, key_md5: str | None) -> Any:
         got: Got | None = _calling("get", self._bucket.get)(key, condition, wanted, CHUNK_BYTES, key_md5)
@@ -105,7 +123,7 @@ class R2Bucket(JsProxy):
             return jsnull
         source = got.body if got.data is None else got.data
         if source is None:
-            return _object(got.row)
+            return _seen(got.row)
         return GetResult.make(got.row, got.start, got.length, Body.make(source, got.length))
 
     def _put(self, key: str, data: bytes, settings: PutOptions) -> Any:
@@ -134,7 +152,7 @@ class R2Bucket(JsProxy):
         listing, following = find(prefix, delimiter, start_after, cursor, limit, bool(fields))
         shown = [field in fields for field in INCLUDABLE]
         result: dict[str, Any] = {
-            "objects": JsArray.make([HeadResult.make(row, 0, row.size, *shown) for row in listing.objects]),
+            "objects": JsArray.make([HeadResult.make(row, None, *shown) for row in listing.objects]),
             "truncated": following is not None,
             "cursor": following,
             "delimitedPrefixes": JsArray.make(list(listing.prefixes)),
@@ -151,25 +169,32 @@ class R2MultipartUpload(JsProxy):
 
     def __init__(self, bucket: Bucket, key: str, upload_id: str) -> None:
         self._bucket = bucket
-        self.key = key
         self.uploadId = upload_id
+        self.key = key
 
     @promised
-    def uploadPart(self, number: Any = None, value: Any = None, options: Any = None) -> JsPromise:
-        part = _part_number(number)
-        data, key_md5 = _value(value, "uploadPart"), ssec_key_md5(get(options, "ssecKey"))
+    @requires("integer", VALUE)
+    def uploadPart(self, number: Any, value: Any, options: Any = None) -> JsPromise:
+        options = settings(options, self, "uploadPart", 3, "UploadPartOptions")
+        part, data = _part_number(number), _value(value, self, "uploadPart")
+        key_md5 = ssec_key_md5(get(options, "ssecKey"))
         if isinstance(data, bytes):
             return perform(self._upload_part, part, data, key_md5)
         return start(self._upload_stream(part, data, key_md5))
 
     @promised
-    def complete(self, parts: Any = None) -> JsPromise:
+    @requires("Array")
+    def complete(self, parts: Any) -> JsPromise:
         if not isinstance(parts, JsArray):
-            raise type_error("Failed to execute 'complete' on 'R2MultipartUpload': parameter 1 is not of type 'Array'.")
+            raise not_of_type(self, "complete", 1, "Array")
+        for at, part in enumerate(parts):
+            if is_nullish(part) or isinstance(part, (str, int, float)):
+                raise _wrong_element(at, "UploadedPart")
         chosen = [(_part_number(get(part, "partNumber")), to_string(get(part, "etag"))) for part in parts]
         return perform(self._complete, chosen)
 
     @promised
+    @requires()
     def abort(self) -> JsPromise:
         return perform(_calling("abortMultipartUpload", self._bucket.abort), self.key, self.uploadId)
 
@@ -216,7 +241,13 @@ def _refused_put(fault: R2Fault) -> Any:
 
 
 def _object(row: ObjectRow) -> HeadResult:
-    return HeadResult.make(row, 0, row.size)
+    """An object that was written."""
+    return HeadResult.make(row)
+
+
+def _seen(row: ObjectRow) -> HeadResult:
+    """An object that was looked at, without its body."""
+    return HeadResult.make(row, (0, row.size))
 
 
 def _uploaded(part: Part) -> JsObject:
@@ -230,24 +261,36 @@ def _part_number(value: Any) -> int:
     return number
 
 
-def _value(value: Any, method: str) -> bytes | ReadableStream:
+def _included(fields: Any) -> Sequence[str]:
+    if fields is None:
+        return ()
+    if not isinstance(fields, JsArray):
+        raise wrong_field("include", "ListOptions", "Array")
+    for at, field in enumerate(fields):
+        if not isinstance(field, str):
+            raise _wrong_element(at, "string")
+        if field not in INCLUDABLE:
+            raise range_error(f"Unsupported include value {field}")
+    return list(fields)
+
+
+def _wrong_element(at: int, wanted: str) -> JsException:
+    return type_error(f"Incorrect type for array element {at}: the provided value is not of type '{wanted}'.")
+
+
+def _value(value: Any, owner: JsProxy, method: str) -> bytes | ReadableStream:
     """What is to be stored: a copy of its bytes, or a stream whose length is known."""
     if isinstance(value, str):
         return utf8(value)
-    if is_nullish(value):
-        return b""
     if is_buffer(value):
         return as_bytes(value)
     value = unwrap(value)
     if isinstance(value, Blob):
         return value.data
     if not isinstance(value, ReadableStream):
-        raise type_error(
-            f"Failed to execute '{method}' on 'R2Bucket': parameter 2 is not of type 'ReadableStream or ArrayBuffer or "
-            "ArrayBufferView or string or Blob'."
-        )
+        raise not_of_type(owner, method, 2, VALUE)
     if value.locked:
-        raise type_error(BODY_LOCKED)
+        raise type_error(LOCKED)
     if value._disturbed:
         raise type_error(BODY_DISTURBED)
     if value._length is None:

@@ -285,7 +285,7 @@ class Bucket:
         check_part_key(key_md5(self.store.upload_metadata(upload_id, key)), given_md5)
 
     def _check_metadata(self, metadata: Mapping[str, str]) -> None:
-        if sum(len(name.encode()) + len(value.encode()) for name, value in metadata.items()) > MAX_METADATA_BYTES:
+        if sum(_stored_length(name) + _stored_length(value) for name, value in metadata.items()) > MAX_METADATA_BYTES:
             self._limit(metadata_too_large())
 
     def _limit(self, fault: R2Fault) -> None:
@@ -319,6 +319,14 @@ class Bucket:
         self._blobs.delete(self._doomed)
         self._blobs.close()
         self.store.close()
+
+
+def _stored_length(text: str) -> int:
+    """The bytes that R2 counts for a text: Latin-1 or UTF-16."""
+    try:
+        return len(text.encode("latin-1"))
+    except UnicodeEncodeError:
+        return len(text.encode("utf-16-le"))
 
 
 def encode_cursor(key: str) -> str:

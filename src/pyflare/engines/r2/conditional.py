@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
-TAG = re.compile(r'(W/)?"([^"]*)"')
+TAG = re.compile(r'(W/)?"((?:[^"\\]|\\.)*)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +60,22 @@ def single(value: str) -> Sequence[Etag]:
     return (Etag("*", wildcard=True),) if value == "*" else (Etag(value),)
 
 
-def from_headers(header: Callable[[str], str | None]) -> Conditional:
+def http_time(text: str) -> int | None:
+    """An HTTP date in milliseconds; None when it is none."""
+    try:
+        return int(parsedate_to_datetime(text).timestamp() * 1000)
+    except (ValueError, TypeError):
+        return None
+
+
+def from_headers(header: Callable[[str], str | None], time: Callable[[str], int | None] = http_time) -> Conditional:
     """The conditions of a request's headers; ValueError for an etag that is none."""
+    unmodified, modified = header("if-unmodified-since"), header("if-modified-since")
     return Conditional(
         matches=_etags(header("if-match"), "if-match"),
         does_not_match=_etags(header("if-none-match"), "if-none-match"),
-        uploaded_before=_time(header("if-unmodified-since")),
-        uploaded_after=_time(header("if-modified-since")),
+        uploaded_before=None if unmodified is None else time(unmodified),
+        uploaded_after=None if modified is None else time(modified),
         whole_seconds=True,
     )
 
@@ -86,11 +95,20 @@ def _etags(header: str | None, name: str) -> Sequence[Etag] | None:
         etags.append(Etag(found[2], weak=bool(found[1])))
         rest = rest[found.end() :].lstrip(" \t")
         if rest and not rest.startswith(","):
-            raise ValueError(f"Comma was expected to separate etags. Encountered '{rest[0]}' instead.")
+            _refuse_start(rest)
         rest = rest.lstrip(" \t,")
     if not etags:
         raise ValueError(f"Invalid ETag in {name} header")
     return etags
+
+
+def _refuse_start(rest: str) -> None:
+    if rest.startswith('"'):
+        raise ValueError(
+            "Comma was expected to separate etags. Encountered a double quote character '\"' instead. This would "
+            "otherwise indicate the start of a new strong etag."
+        )
+    raise ValueError(f"Comma was expected to separate etags. Encountered '{rest[0]}' instead.")
 
 
 def _refuse(rest: str) -> None:
@@ -98,12 +116,3 @@ def _refuse(rest: str) -> None:
         raise ValueError("Weak etags must start with W/ and their value must be quoted")
     if rest.startswith('"'):
         raise ValueError("Unclosed double quote for Etag")
-
-
-def _time(header: str | None) -> int | None:
-    if header is None:
-        return None
-    try:
-        return int(parsedate_to_datetime(header).timestamp() * 1000)
-    except (ValueError, TypeError):
-        return None

@@ -33,9 +33,19 @@ HTTP_METADATA = {
     "cacheControl": "cache-control",
 }
 PROPERTIES = (
-    "key", "version", "size", "etag", "httpEtag", "uploaded", "storageClass", "ssecKeyMd5", "range", "httpMetadata",
-    "customMetadata", "checksums",
-)  # fmt: skip
+    "ssecKeyMd5",
+    "storageClass",
+    "range",
+    "customMetadata",
+    "httpMetadata",
+    "uploaded",
+    "checksums",
+    "httpEtag",
+    "etag",
+    "size",
+    "version",
+    "key",
+)  # fmt: skip  (in the runtime's order)
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
@@ -44,7 +54,7 @@ class Checksums(JsProxy):
 
     def __init__(self, digests: dict[str, str]) -> None:
         self._digests = digests
-        for name in ALGORITHMS:
+        for name in reversed(ALGORITHMS):  # in the runtime's order
             digest = digests.get(name)
             setattr(self, name, None if digest is None else ArrayBuffer.make(bytes.fromhex(digest)))
 
@@ -57,15 +67,18 @@ class HeadResult(JsProxy):
 
     js_name: ClassVar[str] = "HeadResult"
 
-    def __init__(self, row: ObjectRow, start: int, length: int, metadata: bool = True, custom: bool = True) -> None:
-        """`metadata` and `custom`: whether the two kinds of metadata are shown."""
+    def __init__(
+        self, row: ObjectRow, part: tuple[int, int] | None = None, metadata: bool = True, custom: bool = True
+    ) -> None:
+        """`part`: first byte and length of what was read, None where nothing was. `metadata` and `custom`: whether the
+        two kinds of metadata are shown."""
         self.key = row.key
         self.version = row.version
         self.size = row.size
         self.etag = row.etag
         self.httpEtag = f'"{row.etag}"'
         self._row = row
-        self._start, self._length = start, length
+        self._part = part
         self._metadata, self._custom = metadata, custom
 
     @cached_property
@@ -81,8 +94,10 @@ class HeadResult(JsProxy):
         return traits.key_md5(self._row.http_metadata)
 
     @cached_property
-    def range(self) -> JsObject:
-        return JsObject.make({"offset": self._start, "length": self._length, "suffix": None})
+    def range(self) -> JsObject | None:
+        if self._part is None:
+            return None
+        return JsObject.make({"offset": self._part[0], "length": self._part[1], "suffix": None})
 
     @cached_property
     def _http(self) -> dict[str, Any]:
@@ -107,7 +122,7 @@ class HeadResult(JsProxy):
     def writeHttpMetadata(self, headers: Any = None) -> None:
         if not isinstance(headers, Headers):
             raise type_error(
-                "Failed to execute 'writeHttpMetadata' on 'R2Object': parameter 1 is not of type 'Headers'."
+                "Failed to execute 'writeHttpMetadata' on 'HeadResult': parameter 1 is not of type 'Headers'."
             )
         for name, value in http_headers(self._http):
             headers.set(name, value)
@@ -117,7 +132,7 @@ class GetResult(HeadResult):
     js_name: ClassVar[str] = "GetResult"
 
     def __init__(self, row: ObjectRow, start: int, length: int, body: Body) -> None:
-        super().__init__(row, start, length)
+        super().__init__(row, (start, length))
         self._reader: WithBody = WithBody.make()
         self._reader._body = body
 

@@ -2,51 +2,86 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import math
 import re
 from collections.abc import Callable
-from email.utils import parsedate_to_datetime
+from dataclasses import replace
 from typing import Any
 
 from pyflare.engines.r2.bucket import PutOptions
-from pyflare.engines.r2.conditional import Conditional, from_headers, single
+from pyflare.engines.r2.conditional import Conditional, from_headers, http_time, single
 from pyflare.engines.r2.digests import ALGORITHMS, Expected
 from pyflare.engines.r2.objects import HTTP_METADATA
 from pyflare.engines.r2.ranges import Range
 from pyflare.engines.r2.traits import SSEC_KEY_BYTES, STANDARD
 from pyflare.interop.arguments import optional_text, to_number, to_string
 from pyflare.interop.buffers import as_bytes, is_buffer
-from pyflare.interop.containers import number_text
+from pyflare.interop.containers import JsArray, number_text
 from pyflare.interop.dates import JsDate
-from pyflare.interop.errors import error, range_error, type_error
-from pyflare.interop.proxy import JsObject, get, is_nullish
+from pyflare.interop.errors import JsException, error, range_error, type_error
+from pyflare.interop.proxy import JsProxy, get, is_nullish
 from pyflare.interop.web.headers import Headers
+
+MAX_TIME_MS = 9_223_372_036_854  # what the runtime keeps, in nanoseconds of 64 bits
+NO_LIMIT = 2**63
 
 
 def put_options(options: Any) -> PutOptions:
     if is_nullish(options):
         return PutOptions()
-    return PutOptions(
-        http_metadata=http_metadata(get(options, "httpMetadata")),
-        custom_metadata=custom_metadata(get(options, "customMetadata")),
-        condition=conditional(get(options, "onlyIf")),
+    return replace(
+        _new_object(options, "PutOptions"),
+        condition=conditional(get(options, "onlyIf"), "PutOptions"),
         expected=_expected(options),
+    )
+
+
+def multipart_options(options: Any) -> PutOptions:
+    """The same of an upload, which knows no conditions and no checksums."""
+    return PutOptions() if is_nullish(options) else _new_object(options, "MultipartOptions")
+
+
+def _new_object(options: Any, kind: str) -> PutOptions:
+    return PutOptions(
+        http_metadata=http_metadata(get(options, "httpMetadata"), kind),
+        custom_metadata=custom_metadata(get(options, "customMetadata"), kind),
         storage_class=optional_text(get(options, "storageClass")) or STANDARD,
         key_md5=ssec_key_md5(get(options, "ssecKey")),
     )
 
 
+def text_field(options: Any, name: str, kind: str) -> str | None:
+    """An optional text of an options object, which is not converted: null and numbers are refused."""
+    value = get(options, name)
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise wrong_field(name, kind, "string")
+    return to_string(value)
+
+
+def wrong_field(name: str, kind: str, wanted: str) -> JsException:
+    return type_error(
+        f"Incorrect type for the '{name}' field on '{kind}': the provided value is not of type '{wanted}'."
+    )
+
+
+def _check_object(value: Any, name: str, kind: str, wanted: str) -> None:
+    if isinstance(value, (str, int, float)):
+        raise wrong_field(name, kind, wanted)
+
+
 # --- metadata ---------------------------------------------------------------------------------------------------------
 
 
-def http_metadata(value: Any) -> dict[str, str | int]:
+def http_metadata(value: Any, kind: str) -> dict[str, str | int]:
     """What is kept of an `httpMetadata`: an object with R2's names, or headers."""
     if is_nullish(value):
         return {}
     if isinstance(value, Headers):
-        return metadata_of_headers(lambda name: _header(value, name))
+        return metadata_of_headers(lambda name: _header(value, name), _header_time)
+    _check_object(value, "httpMetadata", kind, "HttpMetadata or Headers")
     found: dict[str, str | int] = {}
     for name in HTTP_METADATA:
         field = get(value, name)
@@ -58,26 +93,26 @@ def http_metadata(value: Any) -> dict[str, str | int]:
     return found
 
 
-def metadata_of_headers(header: Callable[[str], str | None]) -> dict[str, str | int]:
+def metadata_of_headers(
+    header: Callable[[str], str | None], time: Callable[[str], int | None] = http_time
+) -> dict[str, str | int]:
     found: dict[str, str | int] = {}
     for name, header_name in HTTP_METADATA.items():
         text = header(header_name)
         if text is not None:
             found[name] = text
     expires = header("expires")
-    if expires is not None:
-        with contextlib.suppress(ValueError, TypeError):
-            found["cacheExpiry"] = int(parsedate_to_datetime(expires).timestamp() * 1000)
+    expiry = None if expires is None else time(expires)
+    if expiry is not None:
+        found["cacheExpiry"] = expiry
     return found
 
 
-def custom_metadata(value: Any) -> dict[str, str]:
+def custom_metadata(value: Any, kind: str) -> dict[str, str]:
     if value is None:
         return {}
-    if not isinstance(value, (JsObject, dict)):
-        raise type_error(
-            "Incorrect type for the 'customMetadata' field on 'PutOptions': the provided value is not of type 'object'."
-        )
+    if not isinstance(value, (JsProxy, dict)) or isinstance(value, JsArray):
+        raise wrong_field("customMetadata", kind, "object")
     properties = value if isinstance(value, dict) else value.js_properties()
     return {to_string(name): to_string(item) for name, item in properties.items()}
 
@@ -85,29 +120,31 @@ def custom_metadata(value: Any) -> dict[str, str]:
 # --- conditions -------------------------------------------------------------------------------------------------------
 
 
-def conditional(value: Any) -> Conditional | None:
+def conditional(value: Any, kind: str) -> Conditional | None:
     """`onlyIf`: an object or the headers of a request."""
     if value is None:
         return None
     if isinstance(value, Headers):
         try:
-            return from_headers(lambda name: _header(value, name))
+            return from_headers(lambda name: _header(value, name), _header_time)
         except ValueError as refused:
             raise error(str(refused)) from None
+    _check_object(value, "onlyIf", kind, "Conditional or Headers")
+    whole_seconds = get(value, "secondsGranularity")
     return Conditional(
-        matches=_etag(get(value, "etagMatches")),
-        does_not_match=_etag(get(value, "etagDoesNotMatch")),
+        matches=_etag(value, "etagMatches"),
+        does_not_match=_etag(value, "etagDoesNotMatch"),
         uploaded_before=_time(value, "uploadedBefore"),
         uploaded_after=_time(value, "uploadedAfter"),
-        whole_seconds=bool(get(value, "secondsGranularity")),
+        whole_seconds=isinstance(whole_seconds, JsProxy) or bool(whole_seconds),
     )
 
 
-def _etag(value: Any) -> Any:
-    if value is None:
+def _etag(value: Any, name: str) -> Any:
+    text = text_field(value, name, "Conditional")
+    if text is None:
         return None
-    text = to_string(value)
-    if len(text) > 1 and text.startswith('"') and text.endswith('"'):
+    if text.startswith('"') and text.endswith('"'):
         raise type_error(f"Conditional ETag should not be wrapped in quotes ({text}).")
     return single(text)
 
@@ -119,11 +156,19 @@ def _time(value: Any, name: str) -> int | None:
 
 def _milliseconds(value: Any, name: str, kind: str) -> int:
     number = value.getTime() if isinstance(value, JsDate) else value
-    if isinstance(number, bool) or not isinstance(number, (int, float)) or not math.isfinite(number):
-        raise type_error(
-            f"Incorrect type for the '{name}' field on '{kind}': the provided value is not of type 'date'."
-        )
+    if isinstance(number, bool) or not isinstance(number, (int, float)):
+        raise wrong_field(name, kind, "date")
+    if not math.isfinite(number):
+        raise type_error("The value cannot be converted because it is not a valid Date.")
+    if abs(number) > MAX_TIME_MS:
+        raise type_error(f"This API doesn't support dates {'after 2189' if number > 0 else 'before 1687'}.")
     return int(number)
+
+
+def _header_time(text: str) -> int:
+    """A time in a header, as the runtime reads it: what is none is the beginning of 1970."""
+    milliseconds = JsDate.parse(text)
+    return 0 if math.isnan(milliseconds) else int(milliseconds)
 
 
 def _header(headers: Headers, name: str) -> str | None:
@@ -141,6 +186,7 @@ def byte_range(value: Any) -> Range | None:
     if isinstance(value, Headers):
         header = _header(value, "range")
         return None if header is None else Range(header=header)
+    _check_object(value, "range", "GetOptions", "Range or Headers")
     offset, length, suffix = (_number(value, name) for name in ("offset", "length", "suffix"))
     if offset is not None:
         _check_whole(offset, "Invalid range. Starting offset", "Invalid range. Starting offset")
@@ -152,13 +198,11 @@ def byte_range(value: Any) -> Range | None:
         if length is not None:
             raise type_error("Suffix is incompatible with length.")
         _check_whole(suffix, "Invalid suffix. Suffix", "Invalid range. Suffix")
-    if offset is length is suffix is None:
-        return None
     return Range(_whole(offset), _whole(length), _whole(suffix))
 
 
 def _whole(value: float | None) -> int | None:
-    return None if value is None else int(value)
+    return None if value is None else int(min(value, NO_LIMIT))
 
 
 def _number(value: Any, name: str) -> float | None:
@@ -167,9 +211,10 @@ def _number(value: Any, name: str) -> float | None:
 
 
 def _check_whole(value: float, negative: str, fraction: str) -> None:
-    if value < 0:
-        raise range_error(f"{negative} ({number_text(value)}) must be greater than or equal to 0.")
-    if not value.is_integer():
+    if not value >= 0:
+        shown = number_text(value) if math.isfinite(value) else str(value)
+        raise range_error(f"{negative} ({shown}) must be greater than or equal to 0.")
+    if math.isfinite(value) and not value.is_integer():
         raise range_error(f"{fraction} ({number_text(value)}) must be an integer, not floating point.")
 
 
@@ -198,10 +243,14 @@ def ssec_key_md5(value: Any) -> str | None:
 
 
 def _expected(options: Any) -> Expected | None:
-    given = [(name, value) for name in ALGORITHMS if (value := get(options, name)) is not None]
-    if len(given) > 1:
-        raise type_error("You cannot specify multiple hashing algorithms.")
-    return _digest(*given[0]) if given else None
+    expected: Expected | None = None
+    for name in ALGORITHMS:
+        value = get(options, name)
+        if value is not None:
+            if expected is not None:
+                raise type_error("You cannot specify multiple hashing algorithms.")
+            expected = _digest(name, value)
+    return expected
 
 
 def _digest(algorithm: str, value: Any) -> Expected:
@@ -212,12 +261,10 @@ def _digest(algorithm: str, value: Any) -> Expected:
             raise type_error(f"{name} is {size} bytes, not {len(data)}")
         return Expected(algorithm, data.hex())
     if not isinstance(value, str):
-        raise type_error(
-            f"Incorrect type for the '{algorithm}' field on 'PutOptions': the provided value is not of type "
-            "'ArrayBuffer or ArrayBufferView or string'."
-        )
-    if len(value) != size * 2:
-        raise type_error(f"{name} is {size * 2} hex characters, not {len(value)}")
+        raise wrong_field(algorithm, "PutOptions", "JsBufferSource or string")
+    length = len(value.encode())
+    if length != size * 2:
+        raise type_error(f"{name} is {size * 2} hex characters, not {length}")
     try:
         return Expected(algorithm, bytes.fromhex(value).hex())
     except ValueError:
