@@ -10,6 +10,7 @@ import pytest
 
 from pyflare.config.model import Compat
 from pyflare.config.options import DevOptions
+from pyflare.engines.assets.content_types import content_type
 from pyflare.engines.assets.engine import Assets
 from pyflare.interop.web.headers import Headers
 from pyflare.interop.web.request import Request
@@ -74,6 +75,24 @@ def test_a_file_is_answered_with_its_type(room: Assets) -> None:
     assert (response.status, text(response)) == (200, "plain notes")
     assert header(response, "content-type") == "text/plain; charset=utf-8"
     assert header(response, "cache-control") == "public, max-age=0, must-revalidate"
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/a.min.JS", "text/javascript; charset=utf-8"),
+        ("/a.js.map", "application/json"),
+        ("/a.svg", "image/svg+xml"),
+        ("/a.pkpass", "application/vnd.apple.pkpass"),
+        ("/a.srt", "application/x-subrip"),
+        ("/a.wgsl", "text/wgsl; charset=utf-8"),
+        ("/.json", None),
+        ("/a.js/b", None),
+        ("/a.", None),
+    ],
+)
+def test_the_ending_of_a_name_tells_its_type(path: str, kind: str | None) -> None:
+    assert content_type(path) == kind
 
 
 def test_an_unknown_ending_has_no_type(room: Assets) -> None:
