@@ -1,7 +1,8 @@
 """The content type of a file, by the end of its name.
 
 Facts of the public MIME registry as Cloudflare applies them to assets: text types say their charset, a name that is not
-known gets no type at all. Left out: formats of single programs that no site serves. The machine's own tables (`/etc/mime.types`) are not asked, so every machine answers alike.
+known gets no type at all. Left out: formats of single programs that no site serves. The machine's own tables
+(`/etc/mime.types`) are not asked, so every machine answers alike.
 """
 
 from __future__ import annotations
