@@ -79,15 +79,17 @@ class Fetcher(JsProxy):
 
     async def _js_follow(self, request: Request) -> Response:
         """The answer, after redirects, which stay within the same service."""
-        redirected = False
-        for _ in range(MAX_REDIRECTS):
+        urls: list[str] = []
+        while len(urls) <= MAX_REDIRECTS:
+            urls.append(request.url)
+            request.url = request.url.partition("#")[0]  # nobody else sees the fragment
             response = await self._js_fetch(request)
             following = request.redirected_by(response)
             if following is None:
-                response._url, response._redirected = request.url, redirected
+                response._url, response._redirected = request.url, len(urls) > 1
                 return response
-            request, redirected = following, True
-        raise type_error("Too many redirects")
+            request = following
+        raise type_error("Too many redirects." + ", ".join(urls))
 
     def __getattr__(self, name: str) -> Any:
         if name == "then" or (name.startswith("__") and name.endswith("__")):

@@ -12,6 +12,7 @@ from pyflare.config.model import Compat
 from pyflare.config.options import DevOptions
 from pyflare.engines.assets.content_types import content_type
 from pyflare.engines.assets.engine import Assets
+from pyflare.interop.errors import JsException
 from pyflare.interop.web.headers import Headers
 from pyflare.interop.web.request import Request
 from pyflare.interop.web.response import Response
@@ -362,10 +363,19 @@ def test_the_binding_follows_its_own_redirects(bench: Bench) -> None:
 @pytest.mark.cloudflare("workers/runtime-apis/response/#properties")
 def test_what_the_binding_answers_tells_where_it_is_from(bench: Bench) -> None:
     room = opened(bench, {"binding": "ASSETS"})
-    response = fetched(room, "http://any.test/notes.txt?a=1")
+    response = fetched(room, "http://any.test/notes.txt?a=1#part")
     assert (response.url, response.redirected) == ("http://any.test/notes.txt?a=1", False)
     response = fetched(room, "http://any.test/about.html")
     assert (response.url, response.redirected) == ("http://any.test/about", True)
+
+
+def test_the_binding_follows_twenty_redirects(bench: Bench) -> None:
+    steps = "".join(f"/step{number} /step{number - 1}\n" for number in range(1, 22))
+    write(bench.folder, "_redirects", steps + "/step0 /notes.txt\n")
+    room = opened(bench, {"binding": "ASSETS"})
+    assert text(fetched(room, "http://any.test/step19")) == "plain notes"
+    with pytest.raises(JsException, match=r"Too many redirects\.http://any\.test/step20, .+, http://any\.test/step0$"):
+        fetched(room, "http://any.test/step20")
 
 
 def test_the_binding_says_404(bench: Bench) -> None:

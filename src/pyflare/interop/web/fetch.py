@@ -63,20 +63,21 @@ def _abort_with(promise: JsPromise, signal: AbortSignal) -> None:
 
 async def _fetch(request: Request, body: Body | None, signal: AbortSignal | None) -> Response:
     await confirmed()
-    redirected = False
+    urls: list[str] = []
     request._body = body
-    for _ in range(MAX_REDIRECTS + 1):
+    while len(urls) <= MAX_REDIRECTS:
+        urls.append(request.url)
         response = await _send(request)
         following = request.redirected_by(response)
         if following is None:
-            response._redirected = redirected
+            response._redirected = len(urls) > 1
             if signal is not None and response._body is not None:
                 signal.when_aborted(response._body.fail)
             return response
         if response._body is not None:
             await response._body.discard()
-        request, redirected = following, True
-    raise type_error("Too many redirects.")
+        request = following
+    raise type_error("Too many redirects." + ", ".join(urls))
 
 
 async def _send(request: Request) -> Response:

@@ -108,7 +108,8 @@ def _response(request: Request, answer: aiohttp.ClientResponse) -> Response:
         answer.release()
     else:
         body = Body.make(Chunks(answer), length)
-    return Response.make(answer.status, answer.reason or "", headers, body, None, "automatic", request.url)
+    url = request.url.partition("#")[0]
+    return Response.make(answer.status, answer.reason or "", headers, body, None, "automatic", url)
 
 
 def _text(value: bytes) -> str:
