@@ -69,7 +69,12 @@ def invalid_range() -> R2Fault:
 
 
 def bad_upload() -> R2Fault:
-    return R2Fault(400, 10048, "BadUpload", "There was a problem with the multipart upload.")
+    return R2Fault(400, 10048, "InvalidPart", "There was a problem with the multipart upload.")
+
+
+def unequal_parts() -> R2Fault:
+    """What S3's clients are told of the same."""
+    return R2Fault(400, 10048, "InvalidPart", "All non-trailing parts must have the same length.")
 
 
 def invalid_storage_class() -> R2Fault:

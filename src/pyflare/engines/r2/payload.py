@@ -96,7 +96,7 @@ class _HashOfPayload(_Check):
     def verify(self, trailers: Mapping[str, str]) -> None:
         actual = self.digest.hexdigest()
         if actual != self.given:
-            message = f"The SHA256 you specified did not match what we received: {actual}"
+            message = "The provided 'x-amz-content-sha256' header does not match what was computed."
             raise R2Fault(400, 10037, "XAmzContentSHA256Mismatch", message)
 
 

@@ -7,6 +7,7 @@ must be signed with them; without, any credentials will do. What R2's own endpoi
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -17,16 +18,18 @@ from pyflare.engines.r2 import s3_xml as xml
 from pyflare.engines.r2.bucket import Bucket, Got, PutOptions
 from pyflare.engines.r2.conditional import Conditional
 from pyflare.engines.r2.config import MAX_DELETED_KEYS, MAX_LIST_OBJECTS
-from pyflare.engines.r2.faults import R2Fault, invalid_max_keys, no_such_key, precondition_failed
+from pyflare.engines.r2.faults import R2Fault, invalid_max_keys, invalid_range, no_such_key, precondition_failed
 from pyflare.engines.r2.http import Asgi, Call, ClientGone, Reply, app_of
 from pyflare.engines.r2.objects import iso_date
 from pyflare.engines.r2.options import metadata_of_headers
 from pyflare.engines.r2.payload import CHECKSUMS, content, length_of
 from pyflare.engines.r2.ranges import Range
+from pyflare.engines.r2.s3_buckets import list_buckets
 from pyflare.engines.r2.s3_headers import not_implemented
+from pyflare.engines.r2.s3_metadata import custom_metadata
 from pyflare.engines.r2.s3_multipart import Multipart
 from pyflare.engines.r2.serving import conditions, serve
-from pyflare.engines.r2.sigv4 import verify
+from pyflare.engines.r2.sigv4 import is_signed, verify
 from pyflare.engines.r2.traits import http_metadata
 from pyflare.storage.pieces import Pieces
 
@@ -34,7 +37,9 @@ if TYPE_CHECKING:
     from pyflare.engines.r2.engine import R2
 
 CORS = (("access-control-allow-origin", "*"), ("access-control-expose-headers", "*"))
-META = "x-amz-meta-"
+CONDITIONS = ("if-match", "if-none-match", "if-modified-since", "if-unmodified-since")
+LAST_CHARACTER = "\U0010ffff"
+QUIET = (None, "true", "false")
 
 
 def s3_app(room: R2) -> Asgi:
@@ -58,7 +63,9 @@ class Endpoint:
     async def _answer(self, call: Call) -> Reply:
         if call.method == "OPTIONS":
             allowed = ("access-control-allow-methods", "GET, HEAD, PUT, POST, DELETE")
-            return Reply(204, [allowed, ("access-control-allow-headers", "*")])
+            # "*" would not let a signature pass.
+            names = call.header("access-control-request-headers") or "*"
+            return Reply(204, [allowed, ("access-control-allow-headers", names)])
         name, key = call.bucket_and_key
         if not name:
             return self._buckets(call)
@@ -77,17 +84,14 @@ class Endpoint:
         if call.method != "GET":
             raise not_implemented(call.method)
         headers.refuse(call, ())
-        names = [name for name in self._room.bucket_names if self._opens(call, name)]
-        # Local buckets have no day of birth, but the aws command asks for one.
-        shown = "".join(xml.element("Bucket", [("Name", name), ("CreationDate", iso_date(0))]) for name in names)
-        return xml.reply("ListAllMyBucketsResult", f"<Buckets>{shown}</Buckets>")
+        return list_buckets(call, sorted(name for name in self._room.bucket_names if self._opens(call, name)))
 
     def _opens(self, call: Call, name: str) -> bool:
         """Whether the request may see a bucket; raises for a signature that is wrong."""
         credentials = self._room.credentials(name)
         if credentials is None:
             return True
-        if call.header("authorization") is None and not call.has("X-Amz-Signature"):
+        if not is_signed(call):
             return False
         try:
             verify(call, credentials, self._room.now())
@@ -119,12 +123,14 @@ class Endpoint:
         return _listing(call, bucket, name)
 
     async def _delete_many(self, call: Call, bucket: Bucket) -> Reply:
-        root = xml.parse(b"".join([piece async for piece in content(call)]))
-        keys = [found.findtext("Key") or "" for found in root.iter("Object")]
-        if not keys or len(keys) > MAX_DELETED_KEYS:
+        root = xml.parse(b"".join([piece async for piece in content(call)]), "Delete")
+        keys = [found.findtext("Key") for found in root.iter("Object")]
+        named = [key for key in keys if key is not None]
+        # R2 reads `Quiet`, and then tells of every key all the same.
+        if not 0 < len(keys) <= MAX_DELETED_KEYS or named != keys or root.findtext("Quiet") not in QUIET:
             raise xml.malformed()
-        bucket.delete(keys)
-        return xml.reply("DeleteResult", "".join(xml.element("Deleted", [("Key", key)]) for key in keys))
+        bucket.delete(named)
+        return xml.reply("DeleteResult", "".join(xml.element("Deleted", [("Key", key)]) for key in named))
 
     # --- objects ------------------------------------------------------------------------------------------------------
 
@@ -134,7 +140,8 @@ class Endpoint:
         operations.refuse_of_object(call)
         if call.method in ("GET", "HEAD"):
             headers.refuse(call, headers.OWNER)
-            return serve(bucket, key, call, headers.key_md5(call))
+            number = headers.part_number(call) if call.has("partNumber") else None
+            return serve(bucket, key, call, headers.key_md5(call), number)
         if call.method == "DELETE":
             headers.refuse(call, headers.DELETE)
             bucket.delete([key])
@@ -154,6 +161,9 @@ class Endpoint:
         multipart = Multipart(bucket, name)
         if call.method == "POST" and call.has("uploads"):
             headers.refuse_write(call)
+            row, condition = bucket.store.get(key), _write_condition(call)
+            if row is not None and condition is not None and not condition.holds(row.etag, row.uploaded):
+                raise precondition_failed()
             return multipart.create(key, _put_options(call))
         upload_id = call.parameter("uploadId") or ""
         if call.method == "POST":
@@ -165,15 +175,18 @@ class Endpoint:
             return Reply(204)
         if call.method == "GET":
             headers.refuse(call, headers.OWNER)
-            return multipart.parts(key, upload_id)
+            return multipart.parts(call, key, upload_id)
         if call.method != "PUT":
             raise not_implemented(call.method)
-        number, key_md5 = _part_number(call), headers.key_md5(call)
+        number, key_md5 = headers.part_number(call), headers.key_md5(call)
         if call.header("x-amz-copy-source") is None:
             headers.refuse(call, headers.PART)
             return await multipart.put(call, key, upload_id, number, key_md5)
         headers.refuse(call, headers.PART_COPY)
-        got, body = self._source(call, wanted=_copy_range(call))
+        wanted = _copy_range(call)
+        got, body = self._source(call, wanted=wanted)
+        if wanted is not None and not got.length:
+            raise invalid_range()
         part = await bucket.put_part_stream(key, upload_id, number, body, got.length, key_md5)
         return xml.reply(
             "CopyPartResult",
@@ -186,6 +199,8 @@ class Endpoint:
         """What `x-amz-copy-source` names, and its body."""
         text = unquote((call.header("x-amz-copy-source") or "").partition("?")[0]).lstrip("/")
         name, _, key = text.partition("/")
+        if not key:
+            raise headers.invalid_argument("copy source bucket name")
         if name not in self._room.bucket_names:
             raise R2Fault(404, 10006, "NoSuchBucket", "The specified bucket does not exist.")
         credentials = self._room.credentials(name)
@@ -202,13 +217,15 @@ class Endpoint:
     async def _copy(self, call: Call, bucket: Bucket, key: str) -> Reply:
         headers.refuse_write(call, headers.COPY)
         directive = call.header("x-amz-metadata-directive") or "COPY"
-        if directive not in ("COPY", "REPLACE"):
+        if directive not in ("COPY", "REPLACE", "MERGE"):
             raise headers.invalid_argument(f"metadata directive {directive}.")
-        options = _put_options(call, _write_condition(call))
+        options = _put_options(call, _write_condition(call, "cf-copy-destination-") or _write_condition(call))
         got, body = self._source(call, _copy_condition(call))
-        if directive == "COPY":
-            custom = json.loads(got.row.custom_metadata)
-            options = replace(options, http_metadata=http_metadata(got.row.http_metadata), custom_metadata=custom)
+        if directive != "REPLACE":
+            custom, http = json.loads(got.row.custom_metadata), http_metadata(got.row.http_metadata)
+            if directive == "MERGE":  # an extension of R2's
+                custom, http = {**custom, **options.custom_metadata}, {**http, **options.http_metadata}
+            options = replace(options, http_metadata=http, custom_metadata=custom)
         row = await bucket.put_stream(key, body, got.length, options)
         return xml.reply(
             "CopyObjectResult", xml.fields((("LastModified", iso_date(row.uploaded)), ("ETag", f'"{row.etag}"')))
@@ -218,40 +235,56 @@ class Endpoint:
 def _listing(call: Call, bucket: Bucket, name: str) -> Reply:
     """ListObjects and ListObjectsV2."""
     second = call.parameter("list-type") == "2"
-    limit_text = call.parameter("max-keys") or str(MAX_LIST_OBJECTS)
-    if not limit_text.isdecimal():
-        raise invalid_max_keys()
-    limit = min(int(limit_text), MAX_LIST_OBJECTS)
+    wanted = _max_keys(call)
+    limit = min(wanted, MAX_LIST_OBJECTS)
     prefix, delimiter = call.parameter("prefix") or "", call.parameter("delimiter") or ""
     after = call.parameter("start-after" if second else "marker")
     token = call.parameter("continuation-token")
     encode = xml.encoder(call.parameter("encoding-type"))
-    listing, following = bucket.list(prefix, delimiter, after, token, limit) if limit else (None, None)
-    objects = listing.objects if listing is not None else ()
-    prefixes = listing.prefixes if listing is not None else ()
+    if not second and delimiter and after and after.startswith(prefix) and after[len(prefix) :].endswith(delimiter):
+        after += LAST_CHARACTER  # a group that was the last of a page is not told again
+    # Of none, too, it is said whether there would be more.
+    listing, following = bucket.list(prefix, delimiter, after, token, limit or 1)
+    objects, prefixes = (listing.objects, listing.prefixes) if limit else ((), ())
+    more = following is not None if limit else bool(listing.objects or listing.prefixes)
     head: list[tuple[str, object]] = [
         ("Name", name),
         ("Prefix", encode(prefix)),
         ("Delimiter", encode(delimiter) if delimiter else None),
-        ("MaxKeys", int(limit_text)),
+        ("MaxKeys", wanted),
         ("EncodingType", call.parameter("encoding-type")),
-        ("IsTruncated", following is not None),
+        ("IsTruncated", more),
     ]
     if second:
-        head += [("KeyCount", len(objects) + len(prefixes)), ("ContinuationToken", token), ("StartAfter", after)]
-        head.append(("NextContinuationToken", following))
+        head += [
+            ("KeyCount", len(objects) + len(prefixes)),
+            ("ContinuationToken", token),
+            ("NextContinuationToken", following if limit else None),
+            ("StartAfter", None if after is None else encode(after)),
+        ]
     else:
-        last = listing.last if listing is not None and following is not None else None
-        head += [("Marker", after or ""), ("NextMarker", None if last is None else encode(last))]
+        last = max([row.key for row in objects[-1:]] + list(prefixes[-1:]), default="") if more else ""
+        head += [("Marker", encode(call.parameter("marker") or "")), ("NextMarker", encode(last) or None)]
     groups = (xml.element("CommonPrefixes", [("Prefix", encode(group))]) for group in prefixes)
     rows = (xml.contents(row, encode) for row in objects)
     return xml.reply("ListBucketResult", xml.fields(head) + "".join(rows) + "".join(groups))
 
 
+def _max_keys(call: Call) -> int:
+    text = call.parameter("max-keys")
+    try:
+        number = float(MAX_LIST_OBJECTS if text is None else text)
+    except ValueError:
+        raise invalid_max_keys() from None
+    if not 0 <= number < math.inf:
+        raise invalid_max_keys()
+    return int(number)
+
+
 def _put_options(call: Call, condition: Conditional | None = None) -> PutOptions:
     return PutOptions(
         _http_metadata(call),
-        _custom_metadata(call),
+        custom_metadata(call.headers),
         condition,
         storage_class=headers.storage_class(call),
         key_md5=headers.key_md5(call),
@@ -269,14 +302,11 @@ def _http_metadata(call: Call) -> dict[str, str | int]:
     return found
 
 
-def _custom_metadata(call: Call) -> dict[str, str]:
-    return {name.removeprefix(META): value for name, value in call.headers.items() if name.startswith(META)}
-
-
-def _write_condition(call: Call) -> Conditional | None:
-    if call.header("if-match") is None and call.header("if-none-match") is None:
+def _write_condition(call: Call, prefix: str = "") -> Conditional | None:
+    """What must hold of the object that is there before."""
+    if all(call.header(prefix + name) is None for name in CONDITIONS):
         return None
-    return conditions(lambda name: call.header(name) if name in ("if-match", "if-none-match") else None)
+    return conditions(lambda name: call.header(prefix + name))
 
 
 def _copy_condition(call: Call) -> Conditional:
@@ -293,10 +323,3 @@ def _copy_range(call: Call) -> Range | None:
     if int(last) < int(first):
         raise headers.invalid_argument("x-amz-copy-source-range must be positive.")
     return Range(int(first), int(last) - int(first) + 1)
-
-
-def _part_number(call: Call) -> int:
-    text = call.parameter("partNumber") or ""
-    if not text.isdecimal() or not 1 <= int(text) <= 10_000:
-        raise headers.invalid_argument("Part number must be an integer between 1 and 10000, inclusive.")
-    return int(text)

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterable
 from functools import partial
 
+from pyflare.engines.r2.config import MAX_PARTS
 from pyflare.engines.r2.faults import R2Fault, invalid_storage_class
 from pyflare.engines.r2.http import Call
 from pyflare.engines.r2.traits import INFREQUENT_ACCESS, SSEC_KEY_BYTES, STANDARD
@@ -60,6 +61,23 @@ CUSTOMER = "server-side-encryption-customer-"
 SOURCE = "x-amz-copy-source-"
 
 invalid_argument = partial(R2Fault, 400, 10029, "InvalidArgument")
+
+
+def part_number(call: Call) -> int:
+    text = call.parameter("partNumber") or ""
+    if not text.isdecimal() or not 1 <= int(text) <= MAX_PARTS:
+        raise invalid_argument(f"Part number must be an integer between 1 and {MAX_PARTS}, inclusive.")
+    return int(text)
+
+
+def count(call: Call, name: str, highest: int) -> int:
+    """A parameter that is a number of things; without it, or above `highest`, that many."""
+    text = call.parameter(name)
+    if text is None:
+        return highest
+    if not text.isdecimal():
+        raise invalid_argument(f"{name} must be a positive integer")
+    return min(int(text), highest)
 
 
 def not_implemented(what: str) -> R2Fault:

@@ -82,8 +82,6 @@ def refuse_of_object(call: Call) -> None:
     for name in parameters(call):
         if name in OF_OBJECT and call.method in VERBS:
             raise not_implemented(f"{VERBS[call.method]}{OF_OBJECT[name]}")
-    if call.method in ("GET", "HEAD") and call.has("partNumber"):
-        raise not_implemented("partNumber")
 
 
 def configuration(call: Call) -> Reply | None:

@@ -64,14 +64,16 @@ def encoder(encoding_type: str | None) -> Callable[[str], str]:
     return (lambda key: quote(key, safe="/")) if encoding_type == "url" else (lambda key: key)
 
 
-def parse(body: bytes) -> ElementTree.Element:
-    """The root of a document, without its namespace."""
+def parse(body: bytes, name: str) -> ElementTree.Element:
+    """The root of a document, which must have this name, without its namespace."""
     try:
         root = ElementTree.fromstring(body)
     except ElementTree.ParseError:
         raise malformed() from None
     for found in root.iter():
         found.tag = found.tag.rpartition("}")[2]
+    if root.tag != name:
+        raise malformed()
     return root
 
 

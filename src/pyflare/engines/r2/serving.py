@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
-from urllib.parse import quote
+from collections.abc import Callable, Mapping, Sequence
 
 from pyflare.engines.r2.bucket import Bucket
 from pyflare.engines.r2.conditional import Conditional, from_headers
-from pyflare.engines.r2.faults import invalid_range, no_such_key, precondition_failed
+from pyflare.engines.r2.faults import R2Fault, invalid_range, no_such_key, precondition_failed
 from pyflare.engines.r2.http import Call, Reply
 from pyflare.engines.r2.objects import http_date, http_headers
 from pyflare.engines.r2.ranges import Range
 from pyflare.engines.r2.s3_headers import S3_STORAGE_CLASSES, invalid_argument, key_headers
+from pyflare.engines.r2.s3_metadata import metadata_headers
 from pyflare.engines.r2.store import ObjectRow
 from pyflare.engines.r2.traits import key_md5, storage_class
 
@@ -28,8 +28,8 @@ OVERRIDES = (
 )
 
 
-def serve(bucket: Bucket, key: str, call: Call, given_md5: str | None = None) -> Reply:
-    """Raises R2Fault. `given_md5`: of the key that decrypts the object."""
+def serve(bucket: Bucket, key: str, call: Call, given_md5: str | None = None, number: int | None = None) -> Reply:
+    """Raises R2Fault. `given_md5`: of the key that decrypts the object. `number`: of the part that is wanted."""
     condition = conditions(call.header)
     got = bucket.get(key, condition, given_md5=given_md5)
     if got is None:
@@ -42,6 +42,13 @@ def serve(bucket: Bucket, key: str, call: Call, given_md5: str | None = None) ->
         raise precondition_failed()
     got.body.close()
     wanted = _range(call, row)
+    if number is not None:
+        if wanted is not None:
+            raise invalid_argument("Cannot specify both Range header and partNumber query parameter")
+        sizes = [size for _, size in bucket.store.segments(row)]
+        wanted = _part(sizes, number)
+        if row.blob_id is None:
+            headers.append(("x-amz-mp-parts-count", str(len(sizes))))
     start, length = (0, row.size) if wanted is None else wanted
     if wanted is not None:
         headers.append(("content-range", f"bytes {start}-{start + length - 1}/{row.size}"))
@@ -62,11 +69,7 @@ def object_headers(row: ObjectRow, overrides: Mapping[str, str]) -> list[tuple[s
     if kept != "STANDARD":
         headers["x-amz-storage-class"] = kept
     headers |= dict(key_headers(key_md5(row.http_metadata)))
-    custom: dict[str, str] = json.loads(row.custom_metadata)
-    for name, value in custom.items():
-        text = value if value.isascii() and value.isprintable() else quote(value)
-        headers[f"x-amz-meta-{quote(name.lower())}"] = text
-    return list(headers.items())
+    return [*headers.items(), *metadata_headers(json.loads(row.custom_metadata))]
 
 
 def conditions(header: Callable[[str], str | None]) -> Conditional:
@@ -99,6 +102,13 @@ def _range(call: Call, row: ObjectRow) -> tuple[int, int] | None:
     if int(first) >= row.size:
         raise invalid_range()
     return Range(int(first), int(last) - int(first) + 1 if last else None).resolve(row.size)
+
+
+def _part(sizes: Sequence[int], number: int) -> tuple[int, int] | None:
+    """First byte and length of a part; None for the only one of an empty object."""
+    if number > len(sizes):
+        raise R2Fault(416, 10039, "InvalidPartNumber", "The requested partnumber is not satisfiable")
+    return (sum(sizes[: number - 1]), sizes[number - 1]) if sizes[number - 1] else None
 
 
 def _range_counts(call: Call, row: ObjectRow) -> bool:

@@ -36,7 +36,6 @@ def unauthorized() -> R2Fault:
 class Signed:
     """What a request says of its signature."""
 
-    access_key: str
     scope: str  # date/region/s3/aws4_request
     headers: Sequence[str]
     signature: str
@@ -44,10 +43,17 @@ class Signed:
     payload: str  # hash of the body, or one of the words that stand for it
 
 
-def verify(call: Call, credentials: Credentials, now: float) -> Signed:
-    """The signature of a request, which must be one of these credentials."""
-    signed = _presigned(call, now) if call.has("X-Amz-Signature") else _in_header(call, now)
-    if not hmac.compare_digest(signed.access_key.encode(), credentials.access_key_id.encode()):
+def is_signed(call: Call) -> bool:
+    return call.header("authorization") is not None or call.has("X-Amz-Credential")
+
+
+def verify(call: Call, credentials: Credentials, now: float) -> None:
+    """Raises unless the request is signed with these credentials."""
+    if not is_signed(call):
+        raise _argument("Authorization")
+    read = _presigned if call.header("authorization") is None else _in_header
+    signed = read(call, credentials, now)
+    if "host" not in signed.headers:
         raise unauthorized()
     expected = signature(
         credentials.secret_access_key,
@@ -67,7 +73,6 @@ def verify(call: Call, credentials: Credentials, now: float) -> Signed:
             "The request signature we calculated does not match the signature you provided. Check your secret access "
             "key and signing method.",
         )
-    return signed
 
 
 def signature(
@@ -103,61 +108,81 @@ def _encode(text: str) -> str:
     return quote(text, safe="-_.~")
 
 
-def _in_header(call: Call, now: float) -> Signed:
-    header = call.header("authorization")
-    if header is None:
-        raise _argument("Authorization")
-    if not header.startswith(ALGORITHM):
-        raise R2Fault(400, 10029, "InvalidRequest", f"Please use {ALGORITHM}")
-    fields = dict(FIELD.findall(header))
-    missing = [name for name in ("Credential", "SignedHeaders", "Signature") if name not in fields]
-    if missing:
-        raise _argument(f"{missing[0]} is missing in the authorization header")
-    date = call.header("x-amz-date") or ""
-    if abs(_seconds(date) - now) > MAX_SKEW_SECONDS:
-        message = "The difference between the request time and the server's time is too large."
-        raise R2Fault(403, 10036, "RequestTimeTooSkewed", message)
+def _in_header(call: Call, credentials: Credentials, now: float) -> Signed:
     payload = call.header("x-amz-content-sha256")
     if payload is None:
-        raise _argument("x-amz-content-sha256 is missing")
-    access_key, scope = _credential(fields["Credential"])
-    signed_headers = fields["SignedHeaders"].split(";")
-    return Signed(access_key, scope, signed_headers, fields["Signature"], date, payload)
+        raise R2Fault(400, 10029, "InvalidRequest", "Missing x-amz-content-sha256")
+    source = "date" if call.header("x-amz-date") is None else "x-amz-date"
+    date = call.header(source)
+    if date is None:
+        raise _argument("No date provided in x-amz-date nor date header")
+    if abs(_seconds(date, f"'{source}' header") - now) > MAX_SKEW_SECONDS:
+        message = "The difference between the request time and the server's time is too large."
+        raise R2Fault(403, 10036, "RequestTimeTooSkewed", message)
+    header = call.header("authorization") or ""
+    fields = dict(FIELD.findall(header)) if header.startswith(f"{ALGORITHM} ") else {}
+    if not fields.keys() >= {"Credential", "SignedHeaders", "Signature"}:
+        raise _other_algorithm()
+    scope = _scope(fields["Credential"], date, credentials)
+    return Signed(scope, _names(fields["SignedHeaders"]), fields["Signature"], date, payload)
 
 
-def _presigned(call: Call, now: float) -> Signed:
-    def field(name: str) -> str:
-        value = call.parameter(f"X-Amz-{name}")
-        if value is None:
-            raise _argument(f"X-Amz-{name} is missing")
-        return value
-
-    if field("Algorithm") != ALGORITHM:
-        raise R2Fault(400, 10029, "InvalidRequest", f"Please use {ALGORITHM}")
-    date, expires = field("Date"), field("Expires")
-    if not expires.isdecimal() or not 1 <= int(expires) <= MAX_EXPIRES_SECONDS:
-        raise _argument(f"X-Amz-Expires must be between 1 and {MAX_EXPIRES_SECONDS} seconds")
-    if now > _seconds(date) + int(expires):
+def _presigned(call: Call, credentials: Credentials, now: float) -> Signed:
+    names = [f"X-Amz-{name}" for name in ("Algorithm", "Signature", "Date", "SignedHeaders", "Expires")]
+    missing = [name for name in names if not call.has(name)]
+    if missing:
+        plural = "s" if len(missing) > 1 else ""
+        raise _argument(f"Required search parameter{plural} {',  '.join(missing)} missing")
+    algorithm, signed, date, headers, expires = (call.parameter(name) or "" for name in names)
+    if algorithm != ALGORITHM:
+        raise _other_algorithm()
+    begins = _seconds(date, "X-Amz-Date")
+    scope = _scope(call.parameter("X-Amz-Credential") or "", date, credentials)
+    seconds = _number(expires)
+    if seconds > MAX_EXPIRES_SECONDS:
+        raise _argument(
+            "X-Amz-Expires must be less than a week (in seconds); that is, the given X-Amz-Expires must be less than "
+            f"{MAX_EXPIRES_SECONDS} seconds"
+        )
+    if seconds < 1 or now > begins + seconds:
         raise R2Fault(403, 10018, "ExpiredRequest", "Request has expired")
-    access_key, scope = _credential(field("Credential"))
-    payload = call.header("x-amz-content-sha256") or UNSIGNED
-    return Signed(access_key, scope, field("SignedHeaders").split(";"), field("Signature"), date, payload)
+    return Signed(scope, _names(headers), signed, date, UNSIGNED)
 
 
-def _credential(text: str) -> tuple[str, str]:
-    """Access key and scope."""
+def _other_algorithm() -> R2Fault:
+    return R2Fault(400, 10029, "InvalidRequest", f"Please use {ALGORITHM}")
+
+
+def _names(signed_headers: str) -> Sequence[str]:
+    return signed_headers.lower().split(";")
+
+
+def _number(expires: str) -> float:
+    try:
+        return float(expires)
+    except ValueError:
+        raise _argument("X-Amz-Expires should be a number") from None
+
+
+def _scope(text: str, date: str, credentials: Credentials) -> str:
+    """The scope of a credential, which must be the one that is known."""
     parts = text.split("/")
     if len(parts) < 5:
         raise _argument(f"Credential sigv4 header should have at least 5 slash-separated parts, not {len(parts)}")
-    if parts[-2] != "s3":
-        raise _argument(f"Credential service should be s3, not {parts[-2]}")
-    if parts[-1] != "aws4_request":
-        raise _argument(f"Credential termination string should be aws4_request, not {parts[-1]}")
-    return "/".join(parts[:-4]), "/".join(parts[-4:])
+    day, _, service, end = parts[-4:]
+    if service != "s3":
+        raise _argument(f"Credential service should be s3, not {service}")
+    if end != "aws4_request":
+        raise _argument(f"Credential termination string should be aws4_request, not {end}")
+    if not date.startswith(day):
+        raise _argument(f"Credential signed date {day} does not match {date[:8]} from 'x-amz-date' header")
+    if not hmac.compare_digest("/".join(parts[:-4]).encode(), credentials.access_key_id.encode()):
+        raise unauthorized()
+    return "/".join(parts[-4:])
 
 
-def _seconds(date: str) -> float:
+def _seconds(date: str, source: str) -> float:
     try:
         return dt.datetime.strptime(date, "%Y%m%dT%H%M%SZ").replace(tzinfo=dt.UTC).timestamp()
     except ValueError:
-        raise _argument("The date must be of the form 20260102T030405Z") from None
+        raise _argument(f"Date provided in {source} ({date}) didn't parse successfully") from None
