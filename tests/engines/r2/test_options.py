@@ -76,10 +76,16 @@ def test_a_part_needs_a_number_and_a_value(upload: Any, arguments: tuple[Any, ..
     )
 
 
-@pytest.mark.parametrize("part", ["x", 5, jsnull])
+@pytest.mark.parametrize("part", ["x", 5, True])
 def test_completing_takes_objects(upload: Any, part: Any) -> None:
     assert refusal(upload.complete(js([part]))) == (
         "TypeError: Incorrect type for array element 0: the provided value is not of type 'UploadedPart'."
+    )
+
+
+def test_completing_names_the_runtimes_type_when_a_part_is_none(upload: Any) -> None:
+    assert "UploadedPartE with required members from an undefined or null value." in refusal(
+        upload.complete(js([jsnull]))
     )
 
 

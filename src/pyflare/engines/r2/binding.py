@@ -41,6 +41,10 @@ UNKNOWN_LENGTH = (
     "Provided readable stream must have a known length (request/response body or readable half of FixedLengthStream)"
 )
 LOCKED = "The ReadableStream has been locked to a reader."
+NO_PART = (  # the runtime gives its own name for the type
+    "Cannot initialize N7workerd3api11public_beta17R2MultipartUpload12UploadedPartE with required members from an "
+    "undefined or null value."
+)
 VALUE = "ReadableStream or ArrayBuffer or ArrayBufferView or string or Blob"
 PRECONDITION_FAILED = 10031
 INCLUDABLE = ("httpMetadata", "customMetadata")
@@ -188,7 +192,9 @@ class R2MultipartUpload(JsProxy):
         if not isinstance(parts, JsArray):
             raise not_of_type(self, "complete", 1, "Array")
         for at, part in enumerate(parts):
-            if is_nullish(part) or isinstance(part, (str, int, float)):
+            if is_nullish(part):
+                raise type_error(NO_PART)
+            if isinstance(part, (str, int, float)):
                 raise _wrong_element(at, "UploadedPart")
         chosen = [(_part_number(get(part, "partNumber")), to_string(get(part, "etag"))) for part in parts]
         return perform(self._complete, chosen)
