@@ -55,7 +55,8 @@ def test_the_file_is_named_by_the_key_when_none_is_given(site: Project) -> None:
 
 
 def test_an_object_may_have_a_storage_class(site: Project) -> None:
-    r2(site, "put", "files/a", "--pipe", "-s", "InfrequentAccess", given=b"x")
+    result = r2(site, "put", "files/a", "--pipe", "-s", "InfrequentAccess", given=b"x")
+    assert 'Creating object "a" with InfrequentAccess storage class in bucket "files".' in result.stdout
     stored = row(site, "a")
     assert stored is not None
     assert storage_class(stored.http_metadata) == "InfrequentAccess"
@@ -66,6 +67,10 @@ def test_a_bucket_that_no_binding_has_is_named(site: Project) -> None:
     assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "Upload complete.")
     assert result.stderr == 'Bucket "other" is not in the "r2_buckets" section of your configuration.\n'
     assert r2(site, "get", "files/a", "--pipe").stderr.startswith("error: ")
+
+
+def test_nothing_is_said_to_be_created_of_a_file_that_is_absent(site: Project) -> None:
+    assert "Creating" not in r2(site, "put", "files/a", "--file", "absent").stdout
 
 
 def test_an_object_can_be_piped_out(site: Project) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -104,7 +104,7 @@ def _split(path: str) -> tuple[str, str]:
 def get(path: str, file: Path | None, pipe: bool, jurisdiction: str | None, **given: Any) -> None:
     """Copy an object into a file."""
     if file and pipe:
-        raise ConfigError("Arguments file and pipe are mutually exclusive")
+        raise ConfigError("Arguments pipe and file are mutually exclusive")
     name, key = _split(path)
     if not pipe:
         announce()
@@ -144,7 +144,7 @@ def _metadata_options(command: Any) -> Any:
 @click.option("-p", "--pipe", is_flag=True, help="Store what comes on the standard input.")
 @_metadata_options
 @click.option("-J", "--jurisdiction", hidden=True)
-@click.option("-s", "--storage-class", default=STANDARD, help="Standard or InfrequentAccess.")
+@click.option("-s", "--storage-class", help="Standard (default) or InfrequentAccess.")
 @click.option("-y", "--force", is_flag=True, hidden=True)
 @place_options
 def put(path: str, file: Path | None, pipe: bool, expires: int | None, **given: Any) -> None:
@@ -159,15 +159,16 @@ def put(path: str, file: Path | None, pipe: bool, expires: int | None, **given: 
         metadata["cacheExpiry"] = expires
     if not pipe:
         announce()
-    with _bucket(given, name) as bucket:
-        click.echo(f'Creating object "{key}" in bucket "{name}".')
-        options = PutOptions(http_metadata=metadata, storage_class=given["storage_class"])
-        if file is None:
-            bucket.write(key, sys.stdin.buffer, options)
-        else:
-            with _opened(given["cwd"] / file, file) as source:
-                bucket.write(key, source, options)
+    options = PutOptions(http_metadata=metadata, storage_class=given["storage_class"] or STANDARD)
+    kind = f" with {given['storage_class']} storage class" if given["storage_class"] else ""
+    with _source(given["cwd"], file) as source, _bucket(given, name) as bucket:
+        click.echo(f'Creating object "{key}"{kind} in bucket "{name}".')
+        bucket.write(key, source, options)
     click.echo("Upload complete.")
+
+
+def _source(folder: Path, file: Path | None) -> AbstractContextManager[BinaryIO]:
+    return nullcontext(sys.stdin.buffer) if file is None else _opened(folder / file, file)
 
 
 def _opened(path: Path, given: Path) -> BinaryIO:
