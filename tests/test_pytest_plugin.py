@@ -41,7 +41,7 @@ def project(tmp_path: Path) -> Path:
     (tmp_path / "wrangler.toml").write_text(CONFIGURATION)
     (tmp_path / "migrations").mkdir()
     (tmp_path / "migrations/0001_people.sql").write_text("CREATE TABLE people (name TEXT);")
-    (tmp_path / "migrations/0002_ada.sql").write_text("INSERT INTO people VALUES ('Ada')")
+    (tmp_path / "migrations/0002_ada.sql").write_text("INSERT INTO people VALUES ('Ada');")
     return tmp_path
 
 

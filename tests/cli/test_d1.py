@@ -188,9 +188,9 @@ def test_a_name_with_a_slash_is_refused(site: Project) -> None:
 
 
 def test_migrations_are_listed_and_applied_in_the_order_of_their_numbers(site: Project) -> None:
-    migrate(site, "10_c.sql", "INSERT INTO t VALUES (3)")
+    migrate(site, "10_c.sql", "INSERT INTO t VALUES (3);\n")
     migrate(site, "1_a.sql", "CREATE TABLE t (a);")
-    migrate(site, "9_b.sql", "INSERT INTO t VALUES (2); -- no semicolon follows")
+    migrate(site, "9_b.sql", "INSERT INTO t VALUES (2); -- no line end follows")
     listed = d1(site, "migrations", "list", "DB")
     names = [line.strip("│ ") for line in listed.stdout.splitlines() if ".sql" in line]
     assert (listed.exit_code, names) == (0, ["1_a.sql", "9_b.sql", "10_c.sql"])
@@ -223,6 +223,23 @@ def test_a_migration_that_is_left_open_shows_its_own_text_only(site: Project, te
     assert (result.exit_code, "d1_migrations" in result.stderr, "(name)" in result.stderr) == (1, False, False)
     assert f"  in line 2: {text}\n" in result.stderr
     assert rows(site, "SELECT name FROM d1_migrations") == []
+
+
+@pytest.mark.cloudflare("wrangler d1/migrations/helpers.ts")
+@pytest.mark.parametrize("text", ["CREATE TABLE t (a)", "CREATE TABLE t (a) -- ;"])
+def test_a_migration_needs_a_semicolon_at_its_end(site: Project, text: str) -> None:
+    migrate(site, "1_a.sql", text)
+    result = d1(site, "migrations", "apply", "DB")
+    assert (result.exit_code, 'near "INSERT": syntax error' in result.stderr) == (1, True)
+    assert rows(site, "SELECT name FROM d1_migrations") == []
+
+
+def test_line_ends_and_foreign_bytes_within_a_string_are_kept(site: Project) -> None:
+    migrate(site, "1_a.sql", "\ufeffCREATE TABLE t (a);\r\nINSERT INTO t VALUES ('x\r\ny');\r\n")
+    path = site.root / "migrations/2_b.sql"
+    path.write_bytes(b"INSERT INTO t VALUES ('\xe9');")
+    assert d1(site, "migrations", "apply", "DB").exit_code == 0
+    assert rows(site, "SELECT a FROM t") == [("x\r\ny",), ("\ufffd",)]
 
 
 @pytest.mark.parametrize("text", ["", "-- nothing to do", "/* left open"])

@@ -201,6 +201,11 @@ def test_a_script_that_fails_says_at_which_statement(store: D1Store, sql: str, s
     assert caught.value.message == said
 
 
+def test_a_script_with_a_nul_is_refused(store: D1Store) -> None:
+    with pytest.raises(D1Fault, match="NUL"):
+        run_script(store, "CREATE TABLE t (a);\0")
+
+
 def test_a_script_that_fails_at_its_end_blames_no_statement(store: D1Store) -> None:
     run(store, "CREATE TABLE parent (id INTEGER PRIMARY KEY)", "CREATE TABLE child (p REFERENCES parent (id))")
     with pytest.raises(D1Fault) as caught:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pyflare.engines.d1.config import DEFAULT_MIGRATIONS_DIR, D1Binding
-from pyflare.engines.d1.script import Outcome, run_script
+from pyflare.engines.d1.script import Outcome, is_left_open, run_script
 from pyflare.engines.d1.store import D1Fault, D1Store, quoted
 from pyflare.errors import ConfigError, EngineError
 
@@ -101,10 +101,12 @@ class Migrations:
 
     def apply(self, database: Database, name: str) -> int:
         """Run one and record it; how many statements that were."""
-        text = (self.folder / name).read_text(encoding="utf-8-sig")
+        text = (self.folder / name).read_bytes().decode("utf-8-sig", "replace")
         record = f"INSERT INTO {quoted(self.table)} (name) VALUES ('{name.replace(chr(39), chr(39) * 2)}');"
         # First and on the same line: a string that the file leaves open cannot reach it, and lines keep their numbers.
-        return len(database.run(f"{record} {text}"))
+        # wrangler writes it behind the file, where it is a syntax error after a statement without a semicolon.
+        behind = "\nINSERT" if is_left_open(text) else ""
+        return len(database.run(f"{record} {text}{behind}"))
 
     def apply_all(self, database: Database) -> list[str]:
         """Run what the database has not seen; the names."""

@@ -27,6 +27,7 @@ BUSY_TIMEOUT_MS = 5_000  # a command may wait for the lock; nothing else goes on
 PROGRESS_EVERY = 1_000  # statements
 
 NO_STATEMENTS = "No SQL statements detected."
+HAS_NUL = "The SQL contains a NUL character."
 SEVERAL_TRANSACTIONS = (
     "pyflare could not process the provided SQL file, as it contains several transactions.\n"
     "D1 runs your SQL in a transaction for you.\n"
@@ -72,11 +73,18 @@ def without_transaction(text: str) -> str:
     return text
 
 
+def is_left_open(text: str) -> bool:
+    """Whether the last statement of a text has no semicolon, or a string or a comment in it no end."""
+    return "\0" not in text and not apsw.complete(f";{text}\n")
+
+
 def run_script(
     store: D1Store, text: str, progress: Callable[[int], None] | None = None, busy_ms: int = BUSY_TIMEOUT_MS
 ) -> Outcome:
     """Run all statements of `text` or none. `progress` is told now and then how many characters are done; `busy_ms` is
     how long to wait for a lock. Raises `D1Fault`, whose second line says which statement failed."""
+    if "\0" in text:
+        raise D1Fault(HAS_NUL)
     connection, guard = store.for_script()
     script = _Script(connection, guard, without_transaction(text.removeprefix("\ufeff")), progress)
     return script.run(busy_ms)
