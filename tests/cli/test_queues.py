@@ -246,6 +246,18 @@ def test_what_is_no_cron_expression_is_told_so(
     assert '"bad" is no cron expression: five fields\n' in result.stderr
 
 
+def test_in_the_folder_of_a_second_worker_its_own_handler_is_meant(
+    site: Project, server: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    second = Project(tmp_path_factory.mktemp("second"))
+    second.configure(name="second")
+    own, held = second.root / ".wrangler/state/v3", site.root / ".wrangler/state/v3"
+    StateLock(held / "pyflare", -1).announce(Holder(4711, 8799, "http://localhost:8799", "secret", [str(own)]))
+    run(second, "trigger", "cron", "0 1 * * *")
+    run(second, "trigger", "cron", "0 1 * * *", "--worker", "site")
+    assert [asked["fields"]["worker"] for asked in server] == ["second", "site"]
+
+
 def test_a_cron_needs_a_running_server(site: Project) -> None:
     result = run(site, "trigger", "cron", "0 1 * * *")
     assert result.exit_code == 1

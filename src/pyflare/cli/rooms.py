@@ -18,7 +18,7 @@ from pyflare.cli.report import show_missing_environments
 from pyflare.clock import SystemClock
 from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.find import NoConfiguration, shown
-from pyflare.config.load import check_loaded, read_workers
+from pyflare.config.load import check_loaded, read_workers, state_folder
 from pyflare.config.model import WorkerConfig
 from pyflare.engines.base import EngineContext
 from pyflare.errors import ConfigError, EngineError
@@ -38,9 +38,13 @@ def json_option(command: Command) -> Command:
 
 
 class Rooms:
-    """The rooms of a project; `given` are the values of `room_options`."""
+    """The rooms of a project; `given` are the values of `room_options`.
+
+    `guest`: the project's worker, where the running server serves it beside others.
+    """
 
     def __init__(self, given: dict[str, Any]) -> None:
+        self.guest: str | None = None
         self._options = options_of(given)
         try:
             loaded = read_workers(self._options, os.environ)
@@ -48,6 +52,8 @@ class Rooms:
             check_loaded(loaded)
             self._configs = [one.config for one in loaded]
             self._state = data_folder(self._options, self._configs[0])
+            if self._state != state_folder(self._options, self._configs[0]):
+                self.guest = self._configs[0].name
         except NoConfiguration:
             # A lone module that is served keeps its data here, and the server knows the rest.
             self._configs, self._state = [], (self._options.persist_to or Path(".wrangler/state")) / "v3"

@@ -24,7 +24,9 @@ def trigger() -> None:
 @persist_option
 def cron(expression: str, worker: str | None, time_ms: float | None, **given: Any) -> None:
     """Run the scheduled handler with EXPRESSION, such as "0 1 * * *"."""
-    outcome = Rooms(given).act_on_server("cron", "trigger", cron=expression, worker=worker, time_ms=time_ms)
+    rooms = Rooms(given)
+    fields = {"cron": expression, "worker": worker or rooms.guest, "time_ms": time_ms}
+    outcome = rooms.act_on_server("cron", "trigger", **fields)
     if expression not in outcome["configured"]:
         known = ", ".join(f'"{text}"' for text in outcome["configured"]) or "none"
         click.echo(f'"{expression}" is not among the configured crons ({known}); it ran all the same', err=True)
