@@ -69,6 +69,18 @@ def test_a_head_request_to_a_raising_worker_is_500_without_a_body() -> None:
     assert raw.endswith(b"\r\n\r\n")
 
 
+def test_an_error_response_cannot_be_sent() -> None:
+    async def failed(request: Request) -> Response:
+        return Response.error()
+
+    async def client(wire: Wire) -> bytes:
+        return await wire.get("/")
+
+    raw = talk(client, failed)
+    assert raw.startswith(b"HTTP/1.1 500 ")
+    assert b"must not be an error response (like Response.error())" in raw
+
+
 def test_the_next_request_on_the_connection_works() -> None:
     calls = []
 

@@ -82,7 +82,7 @@ def test_a_request_is_told_as_it_was_sent() -> None:
     assert seen[0].headers == [("host", "x"), ("x-word", "vé")]
 
 
-def test_a_header_that_is_not_utf8_is_read_as_latin_1() -> None:
+def test_what_is_not_utf8_in_a_header_is_replaced() -> None:
     seen: list[Exchange] = []
 
     async def app(exchange: Exchange) -> None:
@@ -90,7 +90,43 @@ def test_a_header_that_is_not_utf8_is_read_as_latin_1() -> None:
         await hello(exchange)
 
     exchange_bytes(app, b"GET / HTTP/1.1\r\nHost: x\r\nX-Word: \xe9\r\n\r\n", until=b"hello")
-    assert seen[0].headers[1] == ("x-word", "é")
+    assert seen[0].headers[1] == ("x-word", "\ufffd")
+
+
+@pytest.mark.parametrize(
+    ("sent", "target"),
+    [
+        (b"/caf\xc3\xa9?w=\xc3\xbc", "/caf%C3%A9?w=%C3%BC"),
+        (b"/caf\xe9", "/caf%EF%BF%BD"),
+    ],
+)
+def test_a_target_that_was_not_escaped_is_escaped(sent: bytes, target: str) -> None:
+    seen: list[str] = []
+
+    async def app(exchange: Exchange) -> None:
+        seen.append(exchange.target)
+        await hello(exchange)
+
+    exchange_bytes(app, b"GET " + sent + b" HTTP/1.1\r\nHost: x\r\n\r\n", until=b"hello")
+    assert seen == [target]
+
+
+def test_a_control_character_in_a_target_is_400() -> None:
+    assert exchange_bytes(hello, b"GET /\x01 HTTP/1.1\r\nHost: x\r\n\r\n").startswith(b"HTTP/1.1 400")
+
+
+def test_trailers_are_no_headers() -> None:
+    seen: list[Exchange] = []
+
+    async def app(exchange: Exchange) -> None:
+        while await exchange.read():
+            pass
+        seen.append(exchange)
+        await hello(exchange)
+
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    exchange_bytes(app, head + b"2\r\nab\r\n0\r\nX-Trailer: 1\r\n\r\n", until=b"hello")
+    assert [name for name, _ in seen[0].headers] == ["host", "transfer-encoding"]
 
 
 def test_an_answer_has_reason_date_and_length() -> None:
@@ -131,8 +167,9 @@ def test_204_has_no_length() -> None:
     async def app(exchange: Exchange) -> None:
         exchange.respond(204, "No Content", [], b"")
 
-    answer = exchange_bytes(app, b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-    assert b"content-length" not in answer
+    for method in (b"GET", b"HEAD"):
+        answer = exchange_bytes(app, method + b" / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        assert b"content-length" not in answer
 
 
 def test_a_body_of_unknown_length_is_chunked() -> None:

@@ -32,6 +32,7 @@ def test_the_url_is_the_host_header_and_the_target() -> None:
         ("//double//slash", "//double//slash"),
         ('/quo"te', "/quo%22te"),
         ("/?a={b}", "/?a={b}"),
+        ("/page?a=b#part", "/page?a=b"),
         ("http://localhost:8787/absolute", "/absolute"),
     ],
 )

@@ -17,6 +17,8 @@ from pyflare.front.outgoing import send
 from pyflare.front.pages import plain, server_error
 from pyflare.front.websocket import SocketProtocol, accept_headers
 from pyflare.interop import traces
+from pyflare.interop.errors import type_error
+from pyflare.interop.web.console import report
 from pyflare.interop.web.request import Request
 from pyflare.interop.web.response import Response
 from pyflare.interop.web.status import status_text
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from pyflare.front.live_reload import LiveReload
 
 CONTROL = ("/cdn-cgi/", "/__scheduled")
+ERROR_RESPONSE = "Return value from serve handler must not be an error response (like Response.error())"
+UNUSUAL = frozenset((0, 101))  # statuses of `Response.error()` and of a WebSocket
 RELOADED = "The worker was stopped or reloaded while it answered this request. Please send it again."
 
 
@@ -71,7 +75,7 @@ class Front:
             request = exchange.request = self._incoming.request(exchange)
             exchange.on_gone = _gone
             response = await self._fetch(request)
-            if response._web_socket is not None or self._live is not None:
+            if self._live is not None or response.status in UNUSUAL:
                 response = self._special(exchange, response)
                 if response._web_socket is not None:
                     return
@@ -92,7 +96,9 @@ class Front:
             self.hub.ended(exchange)
 
     def _special(self, exchange: Exchange, response: Response) -> Response:
-        """What few responses need: the script of live reload; a WebSocket is answered here."""
+        """What few responses need: the script of live reload; a WebSocket is answered here; TypeError for an error."""
+        if response.status == 0:
+            raise type_error(ERROR_RESPONSE)
         if response._web_socket is not None:
             self._note(exchange, response.status, response.statusText)
             self._couple(exchange, response)
@@ -166,6 +172,9 @@ async def _no_worker(request: Request) -> Response:
 
 def _gone(exchange: Exchange) -> None:
     """The client went away: the request's signal says so, the handler is cancelled, its waitUntil work is not."""
-    exchange.request.signal._abort()
+    try:
+        exchange.request.signal._abort()
+    except Exception as raised:  # a listener's
+        report(raised)
     if exchange.task is not None:
         exchange.task.cancel()

@@ -126,7 +126,7 @@ class Exchange:
 
     def respond(self, status: int, reason: str, headers: list[tuple[str, str]], body: bytes) -> None:
         """Send a whole answer; `headers` must not frame the body."""
-        head = self._head(status, reason, headers, None if status in NO_BODY else len(body))
+        head = self._head(status, reason, headers, len(body))
         if self.method == "HEAD" or status in NO_BODY:
             body = b""
         if not self.keep_alive:
@@ -196,7 +196,7 @@ class Exchange:
                 dated = True
         if not dated:
             head += hub.date_line(self.started_at)
-        if length is not None:
+        if length is not None and status not in NO_BODY:
             head += f"content-length: {length}\r\n"
         if not self.keep_alive or self.expects or hub.closing:
             self.keep_alive = False

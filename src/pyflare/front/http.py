@@ -8,9 +8,11 @@ an idle connection must be able to move to another process (`Hub.release_idle`).
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any
+from urllib.parse import quote
 
 import httptools
 
@@ -68,11 +70,18 @@ class HttpProtocol(Connection):
         if self._upgrading is not None:
             self._upgrading.append(data)
             return
+        last, began = self._incoming, self._partial
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
             self._after_upgrade_request(data[upgrade.args[0] :])
-        except httptools.HttpParserError:
+        except httptools.HttpParserError as refused:
+            if isinstance(refused, httptools.HttpParserInvalidURLError) and self._incoming is last and not began:
+                escaped = _with_escaped_target(data)
+                if escaped != data:
+                    self.parser = httptools.HttpRequestParser(self)
+                    self.data_received(escaped)
+                    return
             last = self._incoming
             if last is None or last.keep_alive or not last.complete:  # what follows "connection: close" is ignored
                 self._refuse(400, "Bad Request")
@@ -154,13 +163,14 @@ class HttpProtocol(Connection):
         try:
             self._headers.append((key, value.decode()))
         except UnicodeDecodeError:
-            self._headers.append((key, value.decode("latin-1")))
+            self._headers.append((key, value.decode(errors="replace")))
 
     def on_headers_complete(self) -> None:
         self._partial = False
         parser = self.parser
         method = parser.get_method()
         exchange = Exchange(self, METHODS.get(method) or method.decode(), self._target.decode("latin-1"), self._headers)
+        self._headers = []  # trailers are no headers of the request
         if self._telling:
             self._look_closer(exchange)
         if not parser.should_keep_alive():
@@ -257,3 +267,10 @@ class HttpProtocol(Connection):
         """Nothing is being answered, nothing is half received."""
         incoming = self._incoming
         return self._current is None and not self._partial and (incoming is None or incoming.complete)
+
+
+def _with_escaped_target(data: bytes) -> bytes:
+    """A request whose first line may be UTF-8, as curl sends a path that was typed so: the parser takes ASCII alone."""
+    line, *rest = data.split(b"\n", 1)
+    escaped = re.sub("[^\0-\x7f]+", lambda found: quote(found[0]), line.decode(errors="replace"))
+    return b"\n".join((escaped.encode(), *rest))

@@ -96,6 +96,7 @@ def path_of(target: str) -> str:
 def _url(origin: str, target: str) -> str:
     if _PLAIN.fullmatch(target):
         return origin + target
+    target = target.partition("#")[0]
     if target.startswith("/"):
         return normalize(origin + target) or f"{origin}/"
     return normalize(target) or f"{origin}/"  # the absolute form, as proxies send it; `OPTIONS *`
