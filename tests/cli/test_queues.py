@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import io
 import json
+import os
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -185,7 +186,7 @@ Answer = Callable[[dict[str, Any]], Any]
 def server(site: Project, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, Any]]]:
     """Someone holds the state folder; what it is asked. It answers with `site.answer`."""
     lock = StateLock.take(site.root / ".wrangler/state/v3")
-    lock.announce(Holder(4711, 8799, "http://localhost:8799", "secret"))
+    lock.announce(Holder(os.getpid(), 8799, "http://localhost:8799", "secret"))
     asked: list[dict[str, Any]] = []
 
     def open_url(request: urllib.request.Request) -> Any:
@@ -224,7 +225,7 @@ def test_what_the_server_says_against_it_is_one_line(site: Project, server: list
 
 
 def test_a_server_that_does_not_answer_is_named(site: Project, server: list[dict[str, Any]]) -> None:
-    text = "error: The server at http://localhost:8799 (pid 4711) does not answer: refused\n"
+    text = f"error: The server at http://localhost:8799 (pid {os.getpid()}) does not answer: refused\n"
     assert queues(site, "resume", "jobs").stderr == text
 
 
@@ -252,7 +253,7 @@ def test_in_the_folder_of_a_second_worker_its_own_handler_is_meant(
     second = Project(tmp_path_factory.mktemp("second"))
     second.configure(name="second")
     own, held = second.root / ".wrangler/state/v3", site.root / ".wrangler/state/v3"
-    StateLock(held / "pyflare", -1).announce(Holder(4711, 8799, "http://localhost:8799", "secret", [str(own)]))
+    StateLock(held / "pyflare", -1).announce(Holder(os.getpid(), 8799, "http://localhost:8799", "secret", [str(own)]))
     run(second, "trigger", "cron", "0 1 * * *")
     run(second, "trigger", "cron", "0 1 * * *", "--worker", "site")
     assert [asked["fields"]["worker"] for asked in server] == ["second", "site"]
