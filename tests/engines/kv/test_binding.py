@@ -372,7 +372,7 @@ def test_the_binding_is_a_class_of_the_layer(kv: Any) -> None:
         (lambda kv: kv.get(), "'get' on 'KvNamespace': parameter 1 is not of type 'string or Array'"),
         (lambda kv: kv.getWithMetadata(), "'getWithMetadata' on 'KvNamespace': parameter 1 is not of type 'Array or s"),
         (lambda kv: kv.put(), "'put' on 'KvNamespace': parameter 1 is not of type 'string'"),
-        (lambda kv: kv.put("k"), "'put' on 'KvNamespace': parameter 2 is not of type 'string or JsObject'"),
+        (lambda kv: kv.put("k"), "'put' on 'KvNamespace': parameter 2 is not of type 'string or Object'"),
         (lambda kv: kv.put("k", "v", 60), "'put' on 'KvNamespace': parameter 3 is not of type 'PutOptions'"),
         (lambda kv: kv.list("prefix"), "'list' on 'KvNamespace': parameter 1 is not of type 'ListOptions'"),
         (lambda kv: kv.delete(), "'delete' on 'KvNamespace': parameter 1 is not of type 'string'"),
@@ -415,6 +415,26 @@ def test_any_text_is_a_cursor(kv: Any, cursor: str, first: str | None) -> None:
     for name in "abc":
         settle(kv.put(name, "v"))
     assert next(iter(names(settle(kv.list(cursor=cursor)))), None) == first
+
+
+def test_a_stream_of_text_is_written(kv: Any) -> None:
+    async def texts() -> AsyncIterator[Any]:
+        yield "hé"
+        yield js(b"llo")
+
+    async def scenario() -> Any:
+        await kv.put("k", ReadableStream.from_(texts()))
+        return await kv.get("k")
+
+    assert run(scenario()) == "héllo"
+
+
+def test_a_stream_of_numbers_is_refused(kv: Any) -> None:
+    async def scenario() -> None:
+        with pytest.raises(JsException, match="Draining read encountered a value that cannot be converted to bytes"):
+            await kv.put("k", ReadableStream.from_(js([5])))
+
+    run(scenario())
 
 
 def test_a_stream_that_somebody_reads_is_refused(kv: Any) -> None:

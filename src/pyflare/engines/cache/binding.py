@@ -57,7 +57,7 @@ class JsCache(JsProxy):
         data = body.take()
         if data is not None:
             return perform(self._cache.put, asked, response, data)
-        return start(self._put_stream(asked, response, body.rest(), body.length))
+        return start(self._put_stream(asked, response, body.rest(sent=True), body.length))
 
     async def _put_stream(self, request: Request, response: Response, chunks: Any, length: int | None) -> None:
         await confirmed()

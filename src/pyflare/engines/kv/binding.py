@@ -50,7 +50,7 @@ class KvNamespace(JsProxy):
         return perform(self._get_with_metadata, name, kind, cache_ttl)
 
     @promised
-    @requires("string", "string or JsObject")
+    @requires("string", "string or Object")
     def put(self, key: Any, value: Any, options: Any = None) -> JsPromise:
         options = settings(options, self, "put", 3, "PutOptions")
         name, namespace = to_string(key), self._namespace
@@ -102,7 +102,7 @@ class KvNamespace(JsProxy):
 
     async def _put_stream(self, key: str, stream: ReadableStream, ends: float | None, metadata: str | None) -> None:
         await confirmed()
-        await self._namespace.put_stream(key, stream.drain(), ends, metadata)
+        await self._namespace.put_stream(key, stream.drain(sent=True), ends, metadata)
 
     def _list(self, prefix: str, limit: int, cursor: str | None) -> JsObject:
         page = self._namespace.list(prefix, limit, cursor)

@@ -19,11 +19,11 @@ from pyflare.interop.web.blob import Blob
 from pyflare.interop.web.bytes import byte_array, decode_utf8, string_bytes, utf8
 from pyflare.interop.web.form_data import FormData, encode_multipart, parse_form
 from pyflare.interop.web.headers import Headers
-from pyflare.interop.web.readable import LOCKED, LOCKED_SOURCE, LOST, ReadableStream, close_iterator
+from pyflare.interop.web.readable import LOCKED, LOST, ReadableStream, close_iterator
 from pyflare.interop.web.url import URLSearchParams
 
 USED = "Body has already been used. It can only be used once. Use tee() first if you need to read it twice."
-BODY_LOCKED = LOCKED_SOURCE
+BODY_LOCKED = "This ReadableStream is locked to a reader, and cannot be used as a body."
 BODY_DISTURBED = "This ReadableStream is disturbed (has already been read from), and cannot be used as a body."
 
 TEXT_TYPE = "text/plain;charset=UTF-8"
@@ -88,17 +88,17 @@ class Body:
         self._taken = self._data is not None or self._stream is None
         return self._data
 
-    def rest(self) -> AsyncIterator[bytes]:
-        """The chunks of a body that `take` gave None for."""
+    def rest(self, sent: bool = False) -> AsyncIterator[bytes]:
+        """The chunks of a body that `take` gave None for; `sent`: see `ReadableStream.drain`."""
         if self._stream is None:
             assert self._native is not None
             return self._native
-        return self._stream.drain()
+        return self._stream.drain(sent)
 
     def chunks(self) -> AsyncIterator[bytes]:
-        """The whole body, piece by piece; uses it at once."""
+        """The whole body, piece by piece, to send it; uses it at once."""
         data = self.take()
-        return self.rest() if data is None else _once(data)
+        return self.rest(sent=True) if data is None else _once(data)
 
     async def gather(self) -> bytes:
         """The whole body; uses it."""
@@ -161,6 +161,8 @@ def extract(value: Any) -> tuple[Body, str | None]:
     if isinstance(value, ReadableStream):
         if value._disturbed:
             raise type_error(BODY_DISTURBED)
+        if value.locked:
+            raise type_error(BODY_LOCKED)
         return Body(value._content, value, length=value._length), None
     if isinstance(value, Blob):
         return Body.make(value.data), value.type or None

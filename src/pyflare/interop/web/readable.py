@@ -16,7 +16,7 @@ from pyflare.interop.convert import unwrap
 from pyflare.interop.errors import error, type_error
 from pyflare.interop.promise import JsPromise
 from pyflare.interop.proxy import JsObject, JsProxy, get, is_nullish, options
-from pyflare.interop.web.bytes import byte_array
+from pyflare.interop.web.bytes import byte_array, utf8
 from pyflare.interop.web.callback import fulfil, settled
 from pyflare.interop.web.sources import IterableSource, NativeSource, Source, UserSource
 
@@ -24,6 +24,8 @@ READABLE, CLOSED, ERRORED = "readable", "closed", "errored"
 LOST = "Network connection lost."
 LOCKED = "This ReadableStream is currently locked to a reader."
 LOCKED_SOURCE = "The ReadableStream has been locked to a reader."
+NOT_BYTES = "This ReadableStream did not return bytes."
+NOT_SENT = "Draining read encountered a value that cannot be converted to bytes"
 
 
 class ReadableStream(JsProxy):
@@ -207,14 +209,17 @@ class ReadableStream(JsProxy):
         if self._disturbed and (self._content is not None or self._native is not None):
             raise type_error("This ReadableStream is disturbed.")
 
-    def drain(self) -> AsyncIterator[bytes]:
-        """All of the stream as bytes, for Python; locks it. TypeError for chunks that are none."""
+    def drain(self, sent: bool = False) -> AsyncIterator[bytes]:
+        """All of the stream as bytes, for Python; locks it. TypeError for chunks that are none.
+
+        `sent`: the runtime passes them on, and takes text too, where code that reads a body is refused it.
+        """
         self.hold(self)
         self._disturbed = True
         untouched = not self._queue and not self._pulling and self._state is READABLE
         if self._native is not None and untouched:
             return self._drain_native(self._native)
-        return self._drain()
+        return self._drain(sent)
 
     def take_all(self) -> bytes | None:
         """What `drain` would give, where that is known and nobody has touched it; locks the stream then."""
@@ -237,16 +242,19 @@ class ReadableStream(JsProxy):
             self._close()
             await close_iterator(chunks)
 
-    async def _drain(self) -> AsyncIterator[bytes]:
+    async def _drain(self, sent: bool) -> AsyncIterator[bytes]:
         try:
             while True:
                 result = await self._read()
                 if result.done:
                     return
                 chunk = result.value
-                if not is_buffer(chunk):
-                    raise type_error("This ReadableStream did not return bytes.")
-                yield as_bytes(chunk)
+                if is_buffer(chunk):
+                    yield as_bytes(chunk)
+                elif sent and isinstance(chunk, str):
+                    yield utf8(chunk)
+                else:
+                    raise type_error(NOT_SENT if sent else NOT_BYTES)
         finally:
             if self._state is READABLE:
                 self._cancel(error(LOST))
