@@ -518,7 +518,7 @@ def test_an_upload_of_parts_becomes_an_object(bucket: Any) -> None:
     one = settle(upload.uploadPart(1, "x" * MIN_PART_BYTES))
     two = settle(upload.uploadPart(2, "tail"))
     assert settle(bucket.head("k")) is jsnull
-    done = settle(upload.complete(js([two, one])))
+    done = settle(upload.complete(js([one, two])))
     assert (done.size, done.etag) == (MIN_PART_BYTES + 4, "a45f1422f2dbe3d2890829dd76adba1b-2")
     found = settle(bucket.get("k", range=js({"offset": MIN_PART_BYTES - 2, "length": 4})))
     assert (text(found), found.customMetadata.a, found.checksums.md5) == ("xxta", "b", None)
@@ -564,6 +564,14 @@ def test_a_small_part_that_is_not_the_last_is_refused(bucket: Any) -> None:
     assert refusal(upload.complete(js(parts))) == (
         "Error: completeMultipartUpload: Your proposed upload is smaller than the minimum allowed object size. (10011)"
     )
+
+
+@pytest.mark.cloudflare("miniflare: workers/r2/bucket.worker.ts")
+def test_parts_are_measured_in_the_order_that_they_are_named_in(bucket: Any) -> None:
+    upload = settle(bucket.createMultipartUpload("k"))
+    parts = [settle(upload.uploadPart(1, js(bytes(MIN_PART_BYTES)))), settle(upload.uploadPart(2, "tail"))]
+    assert "smaller than the minimum allowed object size. (10011)" in refusal(upload.complete(js(parts[::-1])))
+    assert settle(upload.complete(js(parts))).size == MIN_PART_BYTES + 4
 
 
 def test_parts_of_different_sizes_are_refused(bucket: Any) -> None:

@@ -99,6 +99,7 @@ def test_an_upload_is_completed_exactly_when_its_parts_fit(sizes: list[int], dat
     ordered = sorted(chosen, key=lambda part: part.number)
     fits = bool(chosen) and all(part.size >= MIN_PART_BYTES and part.size == ordered[0].size for part in ordered[:-1])
     fits = fits and ordered[-1].size <= ordered[0].size
+    fits = fits and all(part.size >= MIN_PART_BYTES for part in chosen[:-1])
     try:
         row, dropped = store.complete("u", "k", [(part.number, part.etag) for part in chosen], "v", 7)
     except R2Fault:

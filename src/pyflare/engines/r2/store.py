@@ -285,7 +285,8 @@ class ObjectStore:
 
 
 def _chosen_parts(uploaded: dict[int, Part], chosen: Sequence[tuple[int, str]], least_part: int) -> Sequence[Part]:
-    """The parts in their order, checked: known, and all of one size but the last, which may be smaller."""
+    """The parts in their order, checked: known, and all of one size but the last, which may be smaller. Too small is
+    what is so in the order that they were given in."""
     parts: list[Part] = []
     for number, etag in chosen:
         part = uploaded.get(number)
@@ -296,9 +297,9 @@ def _chosen_parts(uploaded: dict[int, Part], chosen: Sequence[tuple[int, str]], 
         parts.append(part)
     if not parts:
         raise bad_upload()
-    parts.sort(key=lambda part: part.number)
     if any(part.size < least_part for part in parts[:-1]):
         raise too_small()
+    parts.sort(key=lambda part: part.number)
     size = parts[0].size
     if any(part.size != size for part in parts[1:-1]) or parts[-1].size > size:
         raise bad_upload()
