@@ -114,6 +114,18 @@ def test_lone_surrogates_are_replaced() -> None:
     assert runner().run("SELECT ?", ["\ud83d"]).rows == [("\ufffd",)]
 
 
+@pytest.mark.cloudflare("workerd 1.20261117.1")
+def test_text_that_is_not_utf8_is_read_as_javascript_reads_it() -> None:
+    made = runner("CREATE TABLE t (a, b)", "INSERT INTO t VALUES (CAST(x'61ff62' AS TEXT), x'ff'), (char(55296), NULL)")
+    for _ in range(2):
+        rows = made.run("SELECT a, b AS a, 1.5 FROM t WHERE b IS NOT ? -- all", ["none"])
+        assert rows.columns == ("a", "a", "1.5")
+        assert rows.rows == [("a\ufffdb", b"\xff", 1.5), ("\ufffd" * 3, None, 1.5)]
+    for sql in (f"{MANY} UNION ALL SELECT a FROM t", "DELETE FROM t RETURNING a"):
+        with pytest.raises(SqlError, match="not valid UTF-8"):
+            made.run(sql).all()
+
+
 def test_a_statement_that_takes_too_long_is_ended() -> None:
     made = Runner(Database(":memory:").raw, lambda: None, overtime=lambda: True)
     with pytest.raises(SqlError) as caught:

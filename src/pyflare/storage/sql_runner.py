@@ -31,7 +31,7 @@ from pyflare.storage.sql_guard import (
     describe,
     is_busy,
 )
-from pyflare.storage.sql_text import is_partly_empty, needs_limit, without_limit
+from pyflare.storage.sql_text import decoded, is_partly_empty, needs_limit, with_bytes, without_limit
 
 Row = tuple[Any, ...]
 
@@ -122,7 +122,7 @@ class Runner:
             return self.run(_well_formed(sql), [_well_formed(value) for value in params])
         except UnicodeDecodeError:
             self._cursor = self._connection.cursor()
-            raise SqlError(NOT_UTF8) from None
+            return self._mended(sql, params)
         except ValueError:  # a NUL, where SQLite stops to read
             self.run(sql.partition("\0")[0], params)
             raise SqlError(NO_STATEMENT) from None
@@ -157,6 +157,19 @@ class Runner:
             self.schema_changed()
         return rows
 
+    def _mended(self, sql: str, params: Sequence[Any]) -> Rows:
+        """What a query gives when some of its text is not UTF-8, which apsw raises for."""
+        columns = self._columns
+        if self._several or not self._readonly:
+            raise SqlError(NOT_UTF8)
+        try:
+            rows = self._run(with_bytes(sql, len(columns)), params)
+            mended = Rows(columns, [decoded(row) for row in rows.all()])
+        except apsw.Error:
+            raise SqlError(NOT_UTF8) from None
+        mended.read = rows.read
+        return mended
+
     def schema_changed(self) -> None:
         """Prepare everything anew: a statement that is cached keeps the columns of the schema it was prepared with."""
         self._generation = (self._generation + 1) % GENERATIONS
@@ -187,6 +200,8 @@ class Runner:
             yield from cursor
         except apsw.Error as fault:
             raise SqlError(describe(fault)) from None
+        except UnicodeDecodeError:
+            raise SqlError(NOT_UTF8) from None
         finally:
             cursor.close(True)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 TOKEN = re.compile(
     r"""
@@ -69,6 +70,25 @@ def needs_limit(fault: Exception) -> bool:
 def first_end(text: str) -> int:
     """Where the first statement of a text ends, with its semicolon; not for triggers."""
     return next((token.end() for token in TOKEN.finditer(text) if token[0] == ";"), len(text))
+
+
+def with_bytes(sql: str, width: int) -> str:
+    """A query of `width` columns that gives its text as bytes, and in one more column the types of the others."""
+    names = [f"c{number}" for number in range(width)]
+    cells = [f"CASE typeof({name}) WHEN 'text' THEN CAST({name} AS BLOB) ELSE {name} END" for name in names]
+    types = " || ',' || ".join(f"typeof({name})" for name in names)
+    return f"WITH given({', '.join(names)}) AS ({sql.rstrip('; ')}\n) SELECT {', '.join(cells)}, {types} FROM given"
+
+
+def decoded(row: Sequence[Any]) -> tuple[Any, ...]:
+    """A row of `with_bytes`, as JavaScript reads it: U+FFFD for what is not UTF-8."""
+    *cells, types = row
+    return tuple(
+        [
+            cell.decode("utf-8", "replace") if kind == "text" else cell
+            for cell, kind in zip(cells, types.split(","), strict=True)
+        ]
+    )
 
 
 def _outer_words(sql: str) -> Iterator[tuple[str, int, int]]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from pyflare.engines.d1.dump import dump
 from pyflare.engines.d1.script import run_script
 from pyflare.engines.d1.store import D1Fault, D1Store, Query, path_of
 from pyflare.storage.layout import Layout
@@ -199,6 +200,13 @@ def test_a_script_that_fails_says_at_which_statement(store: D1Store, sql: str, s
     with pytest.raises(D1Fault) as caught:
         run_script(store, sql)
     assert caught.value.message == said
+
+
+def test_a_script_and_an_export_refuse_text_that_is_not_utf8(store: D1Store) -> None:
+    run(store, "CREATE TABLE t (a)", "INSERT INTO t VALUES (CAST(x'ff' AS TEXT))")
+    for work in (lambda: run_script(store, "SELECT * FROM t"), lambda: list(dump(store))):
+        with pytest.raises(D1Fault, match="a text value is not valid UTF-8"):
+            work()
 
 
 def test_a_script_with_a_nul_is_refused(store: D1Store) -> None:

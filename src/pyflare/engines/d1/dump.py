@@ -9,6 +9,7 @@ from typing import Any
 
 from pyflare.engines.d1.store import D1Fault, D1Store, quoted
 from pyflare.storage.database import Database
+from pyflare.storage.sql_runner import NOT_UTF8
 
 TABLES = """
     SELECT name, sql FROM sqlite_schema
@@ -71,8 +72,11 @@ def _opening(name: str, sql: str) -> str | None:
 def _rows(database: Database, table: str) -> Iterator[str]:
     names = [quoted(name) for (name,) in database.execute(COLUMNS, (table,))]
     head = f"INSERT INTO {quoted(table)} ({','.join(names)}) VALUES("
-    for row in database.raw.execute(f"SELECT {', '.join(names)} FROM {quoted(table)}"):
-        yield f"{head}{','.join([literal(cell) for cell in row])});"
+    try:
+        for row in database.raw.execute(f"SELECT {', '.join(names)} FROM {quoted(table)}"):
+            yield f"{head}{','.join([literal(cell) for cell in row])});"
+    except UnicodeDecodeError:
+        raise D1Fault(f"{table}: {NOT_UTF8}") from None
 
 
 def literal(cell: Any) -> str:

@@ -20,7 +20,7 @@ import apsw
 from pyflare.clock import monotonic_ns
 from pyflare.engines.d1.store import D1Fault, D1Store
 from pyflare.storage.sql_guard import STATEMENT_TOO_LONG, Guard, describe, is_busy
-from pyflare.storage.sql_runner import Row
+from pyflare.storage.sql_runner import NOT_UTF8, Row
 from pyflare.storage.sql_text import first_end, needs_limit, without_limit
 
 BUSY_TIMEOUT_MS = 5_000  # a command may wait for the lock; nothing else goes on meanwhile
@@ -132,6 +132,8 @@ class _Script:
             except apsw.Error as fault:
                 if not (needs_limit(fault) and self._spelled_out()):
                     raise D1Fault(f"{self._describe(fault)}\n{self._place(fault)}", is_busy(fault)) from None
+            except UnicodeDecodeError:
+                raise D1Fault(NOT_UTF8) from None
             finally:
                 cursor.close(True)
         if not self._times:
