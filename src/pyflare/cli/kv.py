@@ -61,14 +61,22 @@ def _namespace_options(command: Command) -> Command:
     return place_options(command)
 
 
+def conflicting(first: str, second: str) -> str:
+    return f"Conflicting options: {first} and {second} cannot be used together. Please provide only one."
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
 class Target:
     """The namespace that a command works on."""
 
     def __init__(self, given: dict[str, Any]) -> None:
         if not given["binding"] and not given["namespace_id"]:
-            raise ConfigError('Exactly one of the arguments "binding" and "namespace-id" is required')
+            raise ConfigError("Missing required option: exactly one of --binding and --namespace-id must be provided")
         if given["binding"] and given["namespace_id"]:
-            raise ConfigError("Arguments binding and namespace-id are mutually exclusive")
+            raise ConfigError(conflicting("--binding", "--namespace-id"))
         self.place = Place(given)
         self.id, self.title = self._find(given["binding"], given["namespace_id"], given["preview"])
 
@@ -120,14 +128,16 @@ class Target:
         except ValueError as fault:
             raise ConfigError(f"{path}: {fault}") from None
         if not isinstance(content, list):
-            raise ConfigError(f'Unexpected JSON input from "{path}".\nExpected an array of {kind} but got:\n{content}')
+            raise ConfigError(
+                f'Unexpected JSON input from "{path}".\nExpected an array of {kind} but got:\n{_json(content)}'
+            )
         return content
 
     def read_keys(self, path: Path) -> list[str]:
         content = self.read_list(path, "strings")
         names: list[Any] = [item.get("name") if isinstance(item, dict) else item for item in content]
         wrong = [
-            f'The item at index {at} is type: "{_typeof(content[at])}" - {json.dumps(content[at])}'
+            f'The item at index {at} is type: "{_typeof(content[at])}" - {_json(content[at])}'
             for at, name in enumerate(names)
             if not isinstance(name, str)
         ]
@@ -158,15 +168,17 @@ def put(
     **given: Any,
 ) -> None:
     """Write a value."""
-    if (value is None) == (path is None):
-        raise ConfigError('Exactly one of the arguments "value" and "path" is required')
+    if value is None and path is None:
+        raise ConfigError("Missing required option: exactly one of <value> and --path must be provided")
+    if value is not None and path is not None:
+        raise ConfigError(conflicting("<value>", "--path"))
     fields = _metadata(metadata)
     target = Target(given)
     announce()
+    data = (value or "").encode() if path is None else target.read(path)
     what = f"the contents of {path} to the" if path is not None else f'the value "{value}" to'
     with_metadata = "" if fields is None else f' with metadata "{fields}"'
     click.echo(f'Writing {what} key "{name}" on namespace {target.title}{with_metadata}.')
-    data = (value or "").encode() if path is None else target.read(path)
     with target.open() as namespace:
         namespace.write(name, data, expiration, ttl, fields)
 
@@ -180,7 +192,7 @@ def _metadata(text: str | None) -> str | None:
         raise ConfigError(f"--metadata must be valid JSON. Received: {text}") from None
     if not isinstance(value, dict):
         raise ConfigError(f"--metadata must be a JSON object. Received: {text}")
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return _json(value)
 
 
 @key.command()
@@ -257,7 +269,7 @@ def _write_many(namespace: Namespace, content: Sequence[Any]) -> None:
             _decoded(item) if item.get("base64") else item["value"].encode(),
             item.get("expiration"),
             item.get("expiration_ttl"),
-            None if metadata is None else json.dumps(metadata, separators=(",", ":"), ensure_ascii=False),
+            None if metadata is None else _json(metadata),
         )
 
 
@@ -269,7 +281,7 @@ def _decoded(item: dict[str, str]) -> bytes:
 
 
 def _check_pairs(content: Sequence[Any], path: Path) -> None:
-    wrong = [f"The item at index {at} is {json.dumps(item)}" for at, item in enumerate(content) if not _is_pair(item)]
+    wrong = [f"The item at index {at} is {_json(item)}" for at, item in enumerate(content) if not _is_pair(item)]
     unknown = [
         f"The item at index {at} contains unexpected properties: {json.dumps(extra)}."
         for at, item in enumerate(content)
