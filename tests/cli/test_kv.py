@@ -92,7 +92,9 @@ def test_delete_removes_a_key(site: Project) -> None:
     ("args", "message"),
     [
         (("key", "put", "a", "v", "--ttl", "59"), "error: KV PUT failed: 400 Invalid expiration_ttl of 59."),
-        (("key", "put", "a"), 'Exactly one of the arguments "value" and "path" is required'),
+        (("key", "put", "a"), "Missing required option: exactly one of <value> and --path must be provided"),
+        (("key", "put", "a", "v", "--path", "x"), "Conflicting options: <value> and --path cannot be used together."),
+        (("key", "put", "a", "v", "--namespace-id", "x"), "Conflicting options: --binding and --namespace-id cannot"),
         (("key", "put", "", "v"), "error: Key name cannot be empty."),
         (("key", "put", "a", "v", "--metadata", "[1]"), "--metadata must be a JSON object. Received: [1]"),
         (("key", "put", "a", "v", "--metadata", "x"), "--metadata must be valid JSON. Received: x"),
@@ -107,8 +109,13 @@ def test_what_is_refused_ends_with_1(site: Project, args: tuple[str, ...], messa
     assert message in result.stderr
 
 
+def test_a_file_that_is_absent_is_not_said_to_be_written(site: Project) -> None:
+    assert "Writing" not in kv(site, "key", "put", "a", "--path", "absent").stdout
+
+
 def test_a_namespace_must_be_named(site: Project) -> None:
-    assert "is required" in kv(site, "key", "get", "a", binding=None).stderr
+    message = "Missing required option: exactly one of --binding and --namespace-id must be provided"
+    assert message in kv(site, "key", "get", "a", binding=None).stderr
     assert 'No KV namespace with binding "X"' in kv(site, "key", "get", "a", binding="X").stderr
 
 
@@ -154,7 +161,7 @@ def test_bulk_put_names_what_is_wrong_and_writes_nothing(site: Project) -> None:
     site.write("pairs.json", json.dumps([{"key": "a", "value": "v", "ttl": 1}, {"key": "b"}]))
     result = kv(site, "bulk", "put", "pairs.json")
     assert result.exit_code == 1
-    assert 'The item at index 1 is {"key": "b"}' in result.stderr
+    assert 'The item at index 1 is {"key":"b"}' in result.stderr
     assert 'The item at index 0 contains unexpected properties: ["ttl"].' in result.stderr
     assert value(site, "a") is None
 

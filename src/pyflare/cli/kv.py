@@ -128,9 +128,8 @@ class Target:
         except ValueError as fault:
             raise ConfigError(f"{path}: {fault}") from None
         if not isinstance(content, list):
-            raise ConfigError(
-                f'Unexpected JSON input from "{path}".\nExpected an array of {kind} but got:\n{_json(content)}'
-            )
+            text = f'Unexpected JSON input from "{path}".\nExpected an array of {kind} but got:\n'
+            raise ConfigError(text + _json(content))
         return content
 
     def read_keys(self, path: Path) -> list[str]:
