@@ -110,6 +110,15 @@ def test_what_goes_wrong_here_is_an_envelope_and_a_traceback_on_the_terminal(tmp
 # --- routes of rooms ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.cloudflare("queues/reference/error-codes")
+def test_a_body_that_is_no_json_has_the_code_of_queues(tmp_path: Path) -> None:
+    async def visit(explorer: Explorer) -> None:
+        answer = await explorer.api("POST", f"{QUEUE}/messages/pull", b"{")
+        assert answer.error == (400, 10208, "Malformed JSON in request body")
+
+    explore(tmp_path, visit)
+
+
 def test_a_message_is_pulled_and_acknowledged_as_on_cloudflare(tmp_path: Path) -> None:
     async def visit(explorer: Explorer) -> None:
         await explorer.api("POST", f"{QUEUE}/messages", {"body": "hi", "content_type": "text"})

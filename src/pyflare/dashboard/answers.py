@@ -78,15 +78,15 @@ async def refused_by_a_room(request: Request, raised: Exception) -> Response:
 # --- what is asked ----------------------------------------------------------------------------------------------------
 
 
-async def body_of(request: Request) -> Any:
-    """The JSON of a request; None when there is no body."""
+async def body_of(request: Request, malformed: int = INVALID) -> Any:
+    """The JSON of a request; None when there is no body. `malformed`: the code when it is no JSON."""
     text = await request.body()
     if not text:
         return None
     try:
         return json.loads(text)
     except ValueError:
-        raise Refused(400, NO_JSON) from None
+        raise Refused(400, NO_JSON, malformed) from None
 
 
 async def fields_of(request: Request) -> Mapping[str, Any]:

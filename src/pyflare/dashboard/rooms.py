@@ -19,14 +19,14 @@ def routes(server: Source) -> list[Route]:
     found = []
     for engine in server.engines.values():
         for method, path, handler in engine.routes():
-            found.append(Route(path, _endpoint(handler), methods=[method]))
+            found.append(Route(path, _endpoint(handler, engine.malformed), methods=[method]))
     return found
 
 
-def _endpoint(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(handler: Handler, malformed: int) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         params = {name: request.query_params.getlist(name)[0] for name in request.query_params}
-        status, answer = await handler(await body_of(request), {**params, **request.path_params})
+        status, answer = await handler(await body_of(request, malformed), {**params, **request.path_params})
         return Json(answer, status)
 
     endpoint.__doc__ = getattr(handler, "__doc__", None)

@@ -85,6 +85,7 @@ class Engine(Protocol):
     here: no bindings, nothing due, nothing to say."""
 
     keys: ClassVar[Sequence[str]]  # the wrangler keys that the room understands
+    malformed: ClassVar[int] = 10001  # the code of a call of `routes` whose body is no JSON
 
     @staticmethod
     def parse(config: WorkerConfig, diagnostics: Diagnostics) -> Any:

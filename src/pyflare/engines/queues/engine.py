@@ -20,7 +20,7 @@ from pyflare.engines.queues.consumer import Flight, PushConsumer
 from pyflare.engines.queues.names import misspelt
 from pyflare.engines.queues.panel import panel
 from pyflare.engines.queues.pull import Outcome, PullConsumer, Pulled
-from pyflare.engines.queues.rest import Route, routes
+from pyflare.engines.queues.rest import MALFORMED, Route, routes
 from pyflare.engines.queues.retention import Retention
 from pyflare.engines.queues.rows import Buried, Draft, Fate, Listed, Standing, Tally
 from pyflare.engines.queues.store import Busy, Store
@@ -50,6 +50,7 @@ class Queues(Engine):
     """The room of all queues."""
 
     keys: ClassVar[Sequence[str]] = ("queues",)
+    malformed: ClassVar[int] = MALFORMED
 
     def __init__(self, configs: Mapping[str, QueuesConfig], ctx: EngineContext) -> None:
         self._configs = configs

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyflare.engines.base import Action, Panel, Table
 from pyflare.engines.queues.body import preview
-from pyflare.engines.queues.rest import Api, Refused
+from pyflare.engines.queues.rest import MALFORMED, Api, Refused
 
 if TYPE_CHECKING:
     from pyflare.engines.queues.engine import Overview, Queues
@@ -107,7 +107,7 @@ def _value(text: str) -> Any:
         return json.loads(text)
     except ValueError as fault:
         hint = "a text needs its quotes, or the type text (--type text)"
-        raise Refused(400, 10208, f"The body is not valid JSON ({fault}); {hint}") from None
+        raise Refused(400, MALFORMED, f"The body is not valid JSON ({fault}); {hint}") from None
 
 
 def _time(seconds: float | None) -> str:

@@ -39,7 +39,7 @@ ALL = "/accounts/{account_id}/queues"
 ONE = f"{ALL}/{{queue_id}}"
 CONSUMER = f"{ONE}/consumers/{{consumer_id}}"
 STATES = ("all", "waiting", "ready", "delayed", "leased")
-INVALID, NO_METHOD, NO_ROUTE, PAUSED = 10207, 7001, 7003, 10252
+INVALID, MALFORMED, NO_METHOD, NO_ROUTE, PAUSED = 10207, 10208, 7001, 7003, 10252
 
 
 class Refused(Exception):
