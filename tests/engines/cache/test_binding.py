@@ -260,6 +260,19 @@ def test_not_modified_tells_the_length_of_what_is_kept(cache: Any) -> None:
     assert settle(cache.match(request(if_none_match='"e1"'))).headers.get("content-length") == "4"
 
 
+@pytest.mark.cloudflare("workers/runtime-apis/cache")
+def test_a_range_of_what_has_no_content_length_is_everything(cache: Any) -> None:
+    async def body() -> AsyncIterator[bytes]:
+        yield b"0123456789"
+
+    async def scenario() -> tuple[int, str]:
+        await cache.put(URL, response(ReadableStream.of(body())))
+        found = await cache.match(request(range="bytes=2-4"))
+        return found.status, await found.text()
+
+    assert run(scenario()) == (200, "0123456789")
+
+
 @pytest.mark.parametrize(("given", "status"), [("", 200), ("bytes=", 200), ("bytes=-0", 200), ("bytes=-0,0-1", 206)])
 def test_an_empty_range_asks_for_nothing(cache: Any, given: str, status: int) -> None:
     settle(cache.put(URL, response("0123456789")))

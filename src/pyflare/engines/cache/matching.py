@@ -28,7 +28,8 @@ def answer(request: Request, stored: Stored, blobs: BlobStore, now: float) -> Re
     headers = dict(stored.headers)
     headers["cf-cache-status"] = "HIT"
     headers["age"] = _age(headers, now)
-    wanted = request.headers.first("range")
+    # Cloudflare answers in part only where the length was known, and wrangler always.
+    wanted = request.headers.first("range") if "content-length" in headers else None
     spans = ranges(wanted, stored.size) if wanted else []
     if spans is None:
         return _response(416, {"cf-cache-status": "HIT", "content-range": f"bytes */{stored.size}"}, Body.make(b""))
