@@ -42,6 +42,13 @@ def test_only_the_last_statement_may_have_parameters() -> None:
         runner().run("SELECT ? AS a; SELECT ? AS b", [1])
 
 
+@pytest.mark.cloudflare("workerd 1.20261117.1")
+def test_empty_statements_are_passed_over_but_at_the_end() -> None:
+    assert runner().run("; SELECT 1;; SELECT 2; ;; SELECT 3;").rows == [(3,)]
+    with pytest.raises(SqlError, match="did not contain a statement"):
+        runner().run("SELECT 1; SELECT 2; ;")
+
+
 def test_statements_before_the_fault_stay() -> None:
     made = runner("CREATE TABLE t (a)")
     with pytest.raises(SqlError):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pyflare.storage.database import Database
 from pyflare.storage.sql_runner import Runner
-from pyflare.storage.sql_text import first_end, is_partly_empty, without_limit
+from pyflare.storage.sql_text import first_end, has_empty_end, without_limit
 
 ROWS = [(1, 3, "a"), (2, 1, "b"), (3, 2, "a"), (4, None, "c")]
 
@@ -78,10 +78,10 @@ def test_any_text_can_be_looked_at(text: str) -> None:
         ("SELECT 1;", False),
         ("SELECT 1;;", True),
         ("SELECT 1; \n ;", True),
-        ("; SELECT 1;", True),
+        ("; SELECT 1;", False),
         ("SELECT ';;'", False),
         ("SELECT 1 -- ;;", False),
     ],
 )
-def test_an_empty_statement_is_seen(sql: str, expected: bool) -> None:
-    assert is_partly_empty(sql) is expected
+def test_an_empty_statement_at_the_end_is_seen(sql: str, expected: bool) -> None:
+    assert has_empty_end(sql) is expected

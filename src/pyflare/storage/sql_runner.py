@@ -31,7 +31,7 @@ from pyflare.storage.sql_guard import (
     describe,
     is_busy,
 )
-from pyflare.storage.sql_text import decoded, is_partly_empty, needs_limit, with_bytes, without_limit
+from pyflare.storage.sql_text import decoded, has_empty_end, needs_limit, with_bytes, without_limit
 
 Row = tuple[Any, ...]
 
@@ -210,7 +210,7 @@ class Runner:
         self._left -= len(sql)
         self._total = self._connection.total_changes()
         last = self._left <= 0
-        if not cursor.has_vdbe or is_partly_empty(sql):
+        if not cursor.has_vdbe or (last and has_empty_end(sql)):
             raise _Refused(NO_STATEMENT)
         if not last:
             self._several = True

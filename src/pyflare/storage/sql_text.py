@@ -17,12 +17,12 @@ TOKEN = re.compile(
 )
 CLAUSES = ("WHERE", "RETURNING", "ORDER", "LIMIT")
 NO_LIMIT = re.compile(r'near "(order|limit)": syntax error', re.IGNORECASE)
-EMPTY = re.compile(r"\A\s*;|;\s*;\s*\Z")
+EMPTY_END = re.compile(r";\s*;\s*\Z")
 
 
-def is_partly_empty(sql: str) -> bool:
-    """Whether there is nothing before or between semicolons, which apsw passes over. `sql`: one statement of a text."""
-    return sql.endswith(";") and EMPTY.search(sql) is not None and "--" not in sql[sql.rfind("\n") + 1 :]
+def has_empty_end(sql: str) -> bool:
+    """Whether nothing but a semicolon follows the last statement of a text, which apsw passes over."""
+    return sql.endswith(";") and EMPTY_END.search(sql) is not None and "--" not in sql[sql.rfind("\n") + 1 :]
 
 
 def without_limit(sql: str) -> str | None:

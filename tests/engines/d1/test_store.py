@@ -89,7 +89,7 @@ def test_texts_that_are_only_comments_are_left_out(store: D1Store) -> None:
     with pytest.raises(D1Fault, match="No SQL statements detected"):
         store.run([])
     with pytest.raises(D1Fault, match="No SQL statements detected"):
-        run(store, "", "  ")
+        run(store, "", "  ", "\t-- first\r\n-- second")
 
 
 @pytest.mark.cloudflare("d1/platform/limits")

@@ -7,6 +7,7 @@ that another one changed is noticed.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -33,6 +34,9 @@ LOOK = "SELECT 1 FROM sqlite_schema LIMIT 1"
 SCHEMA_VERSION = "PRAGMA schema_version"
 PAGES = "PRAGMA page_count; PRAGMA freelist_count"
 UNKNOWN = -1
+
+# miniflare's `/^\s+--.*/gm`, with what ends a line in JavaScript.
+COMMENT = re.compile(r"(?<![^\n\r\u2028\u2029])\s+--[^\n\r\u2028\u2029]*")
 
 TABLES = """
     SELECT name FROM sqlite_schema
@@ -249,8 +253,7 @@ def _is_statement(sql: str) -> bool:
     """Whether a text is more than a comment that stands behind blanks, which is what miniflare leaves out."""
     if sql and not sql[0].isspace():
         return True
-    lines = (line for line in sql.split("\n") if not (line[:1].isspace() and line.lstrip().startswith("--")))
-    return any(line.strip() for line in lines)
+    return bool(COMMENT.sub("", sql).strip())
 
 
 def _only_reads(sql: str) -> bool:
