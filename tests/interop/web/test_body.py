@@ -99,6 +99,15 @@ def test_a_stream_that_somebody_reads_makes_no_body() -> None:
     assert read.startswith("TypeError: This ReadableStream is disturbed (has already been read from)")
 
 
+def test_text_in_a_stream_is_sent_but_not_read() -> None:
+    async def main() -> tuple[list[bytes], str]:
+        sent = Response.new(ReadableStream.from_(js(["hé", "llo"])))
+        read = Response.new(ReadableStream.from_(js(["hé"])))
+        return [chunk async for chunk in sent._body.chunks()], await rejection(read.text())
+
+    assert run(main) == (["hé".encode(), b"llo"], "TypeError: This ReadableStream did not return bytes.")
+
+
 def test_streams_are_not_gathered_by_chunks() -> None:
     async def main() -> list[bytes]:
         return [chunk async for chunk in Body.make(ReadableStream.of(numbered(3))).chunks()]
@@ -251,3 +260,35 @@ def test_such_a_body_uses_its_stream() -> None:
     body, _ = extract(stream)
     assert asyncio.run(body.gather()) == b"whole"
     assert body.used and stream._disturbed
+
+
+@pytest.mark.parametrize(
+    ("header", "kind"),
+    [
+        ("Text/HTML; Charset=UTF-8", "text/html;charset=UTF-8"),
+        ('a/b; c="d"; c=e; f', "a/b;c=d"),
+        ('a/b; c="d e"', 'a/b;c="d e"'),
+        ("Multipart/Form-Data; boundary=AbC", "multipart/form-data; boundary=AbC"),
+        ("application/json, text/plain", "text/plain"),
+        ("text", ""),
+        ("a/b c", ""),
+    ],
+)
+def test_the_type_of_a_blob_is_the_media_type_of_the_header(header: str, kind: str) -> None:
+    async def work() -> str:
+        return str((await Response.new("x", headers=js({"content-type": header})).blob()).type)
+
+    assert run(work) == kind
+
+
+def test_the_text_of_a_blob_keeps_a_byte_order_mark() -> None:
+    async def work() -> str:
+        return str(await Blob.make(b"\xef\xbb\xbfx").text())
+
+    assert run(work) == "\ufeffx"
+
+
+def test_options_of_blobs_that_are_not_implemented_say_so() -> None:
+    assert thrown(lambda: Blob.new(js(["x"]), endings="native")) == (
+        "Error: The 'endings' field on 'Options' is not implemented."
+    )
