@@ -85,7 +85,7 @@ async def _close(chunks: AsyncIterator[bytes]) -> None:
 
 
 def _coded(headers: Pairs, response: Response, body: Body, accepted: bool) -> tuple[Pairs, Body]:
-    manual = response.encodeBody == "manual"
+    manual = response._encode_body == "manual"
     if not accepted:
         headers = [pair for pair in headers if pair[0] != "content-encoding"]
     if accepted == manual:

@@ -2,7 +2,8 @@ import pytest
 
 from pyflare.interop.proxy import jsnull
 from pyflare.interop.web.blob import Blob, File
-from pyflare.interop.web.form_data import FormData, encode_multipart, parse_form
+from pyflare.interop.web.form_data import FormData, parse_form
+from pyflare.interop.web.multipart import encode
 from tests.support.web import inside_worker, js, pairs, run, thrown
 
 PAGE = (
@@ -65,12 +66,71 @@ def test_a_blob_in_a_form_becomes_a_file() -> None:
 
 def test_a_form_survives_its_encoding() -> None:
     form = FormData.new()
-    form.append('quo"te', "line\nbreak")
-    form.append("doc", File.make(b"\x00\x01", 'résumé "1".pdf', "application/pdf"))
-    back = parse_form(*encode_multipart(form))
+    form.append("back\\slash", "line\nbreak")
+    form.append("doc", File.make(b"\x00\x01", "résumé 1.pdf", "application/pdf"))
+    back = parse_form(*encode(form.entries_list()))
     document = back.get("doc")
-    assert back.get('quo"te') == "line\nbreak"
-    assert (document.name, document.type, document.data) == ('résumé "1".pdf', "application/pdf", b"\x00\x01")
+    assert back.get("back\\slash") == "line\nbreak"
+    assert (document.name, document.type, document.data) == ("résumé 1.pdf", "application/pdf", b"\x00\x01")
+
+
+def test_quotes_and_line_breaks_of_a_name_stay_escaped() -> None:
+    form = FormData.new()
+    form.append('quo"te\n', "x")
+    back = parse_form(*encode(form.entries_list()))
+    assert pairs(back) == [["quo%22te%0A", "x"]]
+
+
+FORM = "multipart/form-data; boundary=b"
+NAMED = b'Content-Disposition: form-data; name="a"'
+
+
+@pytest.mark.parametrize(
+    ("body", "entries"),
+    [
+        (b"preamble --b\r\n" + NAMED + b"\r\n\r\nv\r\n--b--epilogue", [["a", "v"]]),
+        (b"--b\n" + NAMED + b"\n\nv\n--b--", [["a", "v"]]),
+        (b"--b\r\n" + NAMED + b"\r\n\r\nv --b\r\n--c\r\n--b--", [["a", "v --b\r\n--c"]]),
+        (b"--b\r\n" + NAMED + b'; filename=""\r\n\r\nv\r\n--b--', [["a", "v"]]),
+        (b"--b\r\n" + NAMED + b"; filename=f\r\n\r\nv\r\n--b--", [["a", "v"]]),
+        (b'--b\r\nContent-Disposition: form-data; name="x\\"y"\r\n\r\nv\r\n--b--', [['x"y', "v"]]),
+        (b"--b--", []),
+    ],
+)
+def test_multipart_bodies_of_all_sorts(body: bytes, entries: list[list[str]]) -> None:
+    assert pairs(parse_form(body, FORM)) == entries
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"--b", "No initial boundary string (or you have a truncated message)."),
+        (b"--bx", "Boundary string was not succeeded by CRLF, LF, or '--'."),
+        (b"--b\r\n" + NAMED + b"\r\n--b--", "No multipart message header termination found."),
+        (b"--b\r\n" + NAMED + b"\r\n\r\nv--b--", "No subsequent boundary string after multipart message."),
+        (b"--b\r\nno header\r\n\r\nv\r\n--b--", "FormData part had invalid headers."),
+        (
+            b"--b\r\nContent-Disposition: form-data; Name=a\r\n\r\nv\r\n--b--",
+            "Content-Disposition header in FormData part is missing a name.",
+        ),
+        (
+            b'--b\r\nContent-Disposition: attachment; name="a"\r\n\r\nv\r\n--b--',
+            'Content-Disposition header for FormData part must have the value "form-data", possibly followed by '
+            'parameters. Got: "attachment"',
+        ),
+    ],
+)
+def test_a_malformed_multipart_body_says_where(body: bytes, message: str) -> None:
+    assert thrown(lambda: parse_form(body, FORM)) == f"TypeError: {message}"
+
+
+def test_of_equal_boundaries_the_first_counts() -> None:
+    body = b"--b\r\n" + NAMED + b"\r\n\r\nv\r\n--b--"
+    assert pairs(parse_form(body, 'Multipart/Form-Data; x=y; Boundary="b"; boundary=c')) == [["a", "v"]]
+
+
+def test_broken_escapes_of_a_posted_form_are_what_can_be_read() -> None:
+    assert pairs(parse_form(b"a=%zz%4&b=%", "application/x-www-form-urlencoded")) == [["a", "zz\x04"], ["b", ""]]
 
 
 def test_a_multipart_body_gives_texts_and_files() -> None:
@@ -92,7 +152,7 @@ def test_a_urlencoded_body_is_decoded() -> None:
         (b"x", "text/plain", "Unrecognized Content-Type header value."),
         (b"x", "multipart/form-data", "No boundary string in Content-Type header."),
         (b"x", "multipart/form-data; boundary=b", "No initial boundary string (or you have a truncated message)."),
-        (b"--b\r\n\r\nx", "multipart/form-data; boundary=b", "No subsequent boundary string after multipart message."),
+        (b"--b\r\n\r\nx", "multipart/form-data; boundary=b", "No multipart message header termination found."),
         (
             b"--b\r\nContent-Disposition: form-data\r\n\r\nx\r\n--b--",
             "multipart/form-data; boundary=b",
@@ -101,7 +161,7 @@ def test_a_urlencoded_body_is_decoded() -> None:
         (
             b"--b\r\nA: b\r\n\r\nx\r\n--b--",
             "multipart/form-data; boundary=b",
-            "No Content-Disposition header in FormData part.",
+            "No valid Content-Disposition header found in FormData part.",
         ),
     ],
 )

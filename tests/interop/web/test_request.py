@@ -150,3 +150,28 @@ def test_authorization_does_not_cross_origins() -> None:
     headers = js({"authorization": "secret"})
     assert redirected("GET", 302, "https://other.example/", headers=headers).headers.get("authorization") is jsnull
     assert redirected("GET", 302, "/here", headers=headers).headers.get("authorization") == "secret"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cache": "default"}, "Unsupported cache mode: default"),
+        (
+            {"integrity": "sha256-x"},
+            "Subrequest integrity checking is not implemented. The integrity option must be either undefined or an "
+            "empty string.",
+        ),
+        (
+            {"signal": "x"},
+            "Incorrect type for the 'signal' field on 'RequestInitializerDict': the provided value is not of type "
+            "'AbortSignal'.",
+        ),
+        (
+            {"headers": jsnull},
+            "Incorrect type for the 'headers' field on 'RequestInitializerDict': the provided value is not of type "
+            "'Headers or Sequence or object'.",
+        ),
+    ],
+)
+def test_options_that_the_runtime_does_not_take_are_refused(options: dict[str, object], message: str) -> None:
+    assert thrown(lambda: Request.new("http://x/", **options)) == f"TypeError: {message}"

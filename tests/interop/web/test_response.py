@@ -113,7 +113,7 @@ def test_a_clone_and_its_original_are_both_readable() -> None:
 
 
 def test_encode_body_is_checked() -> None:
-    assert Response.new("x", encodeBody="manual").encodeBody == "manual"
+    assert Response.new("x", encodeBody="manual")._encode_body == "manual"
     assert thrown(lambda: Response.new("x", encodeBody="zip")) == "TypeError: encodeBody: unexpected value: zip"
 
 
@@ -124,3 +124,43 @@ def test_a_line_break_in_the_phrase_is_a_type_error() -> None:
 def test_the_class_cannot_be_called_without_new() -> None:
     without_new: Any = Response
     assert thrown(lambda: without_new("x")).startswith("TypeError: ")
+
+
+def test_json_has_a_body_and_wants_a_status_that_may() -> None:
+    assert thrown(lambda: Response.json(js({"a": 1}), status=204)) == (
+        "TypeError: Response with null body status (101, 204, 205, or 304) cannot have a body."
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"status": 10**10}, "Value out of range. Must be between -2147483648 and 2147483647 (inclusive)."),
+        ({"statusText": "a\tb"}, "Invalid statusText"),
+        (
+            {"headers": 5},
+            "Incorrect type for the 'headers' field on 'InitializerDict': the provided value is not of type 'Headers "
+            "or Sequence or object'.",
+        ),
+        (
+            {"cf": "x"},
+            "Incorrect type for the 'cf' field on 'InitializerDict': the provided value is not of type 'Object'.",
+        ),
+    ],
+)
+def test_options_of_a_wrong_kind_are_refused(options: dict[str, Any], message: str) -> None:
+    assert thrown(lambda: Response.new("x", **options)) == f"TypeError: {message}"
+
+
+def test_what_is_read_or_being_read_cannot_be_cloned() -> None:
+    reading = Response.new("x")
+    reading.body.getReader()
+    assert thrown(reading.clone) == "TypeError: This ReadableStream is currently locked to a reader,"
+
+
+def test_an_array_of_buffers_is_a_body_of_their_bytes() -> None:
+    async def work() -> tuple[Any, str]:
+        response = Response.new(js([b"ab", b"c"]))
+        return response.headers.get("content-type"), await response.text()
+
+    assert run(work) == (jsnull, "abc")

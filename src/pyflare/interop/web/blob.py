@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
+from pyflare.interop.arguments import to_int32, to_number
 from pyflare.interop.buffers import ArrayBuffer, as_bytes, is_buffer
-from pyflare.interop.containers import JsArray, integer, to_text
+from pyflare.interop.containers import JsArray, to_text
 from pyflare.interop.convert import unwrap
 from pyflare.interop.dates import JsDate
-from pyflare.interop.errors import type_error
+from pyflare.interop.errors import error, type_error
 from pyflare.interop.promise import JsPromise, inside
-from pyflare.interop.proxy import JsProxy, get, is_nullish
-from pyflare.interop.web.bytes import byte_array, decode_utf8, string_bytes
+from pyflare.interop.proxy import JsProxy
+from pyflare.interop.web.bytes import byte_array, string_bytes
+from pyflare.interop.web.init import reader
 from pyflare.interop.web.readable import ReadableStream
 
 
@@ -23,7 +26,8 @@ class Blob(JsProxy):
 
     @classmethod
     def construct(cls, parts: Any = None, settings: Any = None) -> Blob:
-        return cls.make(join_parts(parts, cls.js_name), clean_type(get(settings, "type")))
+        read = _options(settings, cls.js_name, 2)
+        return cls.make(join_parts(parts, cls.js_name), clean_type(read("type")))
 
     def js_properties(self) -> dict[str, Any]:
         return {}
@@ -42,7 +46,7 @@ class Blob(JsProxy):
         return self._type
 
     def text(self) -> JsPromise:
-        return inside(decode_utf8, self._data)
+        return inside(self._data.decode, "utf-8", "replace")  # here a byte order mark stays
 
     def arrayBuffer(self) -> JsPromise:
         return inside(ArrayBuffer.make, self._data)
@@ -51,7 +55,8 @@ class Blob(JsProxy):
         return inside(byte_array, self._data)
 
     def slice(self, start: Any = None, end: Any = None, type: Any = None) -> Blob:
-        first, last, _ = slice(integer(start), None if is_nullish(end) else integer(end)).indices(len(self._data))
+        bounds = slice(*(None if bound is None else to_int32(bound) for bound in (start, end)))
+        first, last, _ = bounds.indices(len(self._data))
         return Blob.make(self._data[first : max(first, last)], clean_type(type))
 
     def stream(self) -> ReadableStream:
@@ -61,24 +66,36 @@ class Blob(JsProxy):
 class File(Blob):
     js_name: ClassVar[str] = "File"
 
-    def __init__(self, data: bytes, name: str, type: str = "", last_modified: int | None = None) -> None:
+    def __init__(self, data: bytes, name: str, type: str = "", last_modified: float | None = None) -> None:
         self._data, self._type, self._name = data, type, name
         self._last_modified = JsDate.now() if last_modified is None else last_modified
 
     @classmethod
     def construct(cls, parts: Any = None, name: Any = None, settings: Any = None) -> File:  # type: ignore[override]
-        when = get(settings, "lastModified")
-        modified = None if is_nullish(when) else integer(when)
+        if name is None:
+            raise type_error("Failed to construct 'File': constructor parameter 2 is not of type 'string'.")
+        read = _options(settings, cls.js_name, 3)
+        when = read("lastModified")
+        modified = None if when is None else to_number(when)
         data = join_parts(parts, cls.js_name)
-        return cls.make(data, to_text(name), clean_type(get(settings, "type")), modified)
+        return cls.make(data, to_text(name), clean_type(read("type")), 0 if modified != modified else modified)
 
     @property
     def name(self) -> str:
         return self._name
 
     @property
-    def lastModified(self) -> int:
+    def lastModified(self) -> float:
         return self._last_modified
+
+
+def _options(settings: Any, kind: str, number: int) -> Callable[[str], Any]:
+    read = reader(settings)
+    if read is None:
+        raise type_error(f"Failed to construct '{kind}': constructor parameter {number} is not of type 'Options'.")
+    if read("endings") is not None:
+        raise error("The 'endings' field on 'Options' is not implemented.")
+    return read
 
 
 def clean_type(value: Any) -> str:
@@ -86,7 +103,7 @@ def clean_type(value: Any) -> str:
     if value is None:
         return ""
     text = to_text(value)
-    return text.lower() if text.isascii() and text.isprintable() else ""
+    return text.lower() if all(" " <= character <= "\x7f" for character in text) else ""
 
 
 def join_parts(parts: Any, kind: str) -> bytes:

@@ -10,21 +10,27 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from pyflare.interop import json as js_json
+from pyflare.interop import scope
 from pyflare.interop.buffers import ArrayBuffer, as_bytes, is_buffer
+from pyflare.interop.containers import JsArray, JsSet
 from pyflare.interop.convert import unwrap
 from pyflare.interop.errors import error, type_error
 from pyflare.interop.promise import FULFILLED, JsPromise, start
 from pyflare.interop.proxy import JsProxy, jsnull
 from pyflare.interop.web.blob import Blob
 from pyflare.interop.web.bytes import byte_array, decode_utf8, string_bytes, utf8
-from pyflare.interop.web.form_data import FormData, encode_multipart, parse_form
+from pyflare.interop.web.form_data import FormData, parse_form
 from pyflare.interop.web.headers import Headers
+from pyflare.interop.web.media_type import extract as extract_type
+from pyflare.interop.web.multipart import encode
 from pyflare.interop.web.readable import LOCKED, LOST, ReadableStream, close_iterator
 from pyflare.interop.web.url import URLSearchParams
 
 USED = "Body has already been used. It can only be used once. Use tee() first if you need to read it twice."
 BODY_LOCKED = "This ReadableStream is locked to a reader, and cannot be used as a body."
 BODY_DISTURBED = "This ReadableStream is disturbed (has already been read from), and cannot be used as a body."
+
+CLONE_LOCKED = "This ReadableStream is currently locked to a reader,"
 
 TEXT_TYPE = "text/plain;charset=UTF-8"
 FORM_TYPE = "application/x-www-form-urlencoded;charset=UTF-8"
@@ -135,8 +141,8 @@ class Body:
 
     def copy(self) -> Body:
         """A second body with the same content; this one stays readable."""
-        if self.used:
-            raise type_error(LOCKED)
+        if self.used or (self._stream is not None and self._stream.locked):
+            raise type_error(CLONE_LOCKED)
         if self._data is not None:
             return Body(self._data, length=self.length)
         first, second = self.stream.tee()
@@ -167,10 +173,12 @@ def extract(value: Any) -> tuple[Body, str | None]:
     if isinstance(value, Blob):
         return Body.make(value.data), value.type or None
     if isinstance(value, FormData):
-        data, kind = encode_multipart(value)
+        data, kind = encode(value.entries_list())
         return Body.make(data), kind
     if isinstance(value, URLSearchParams):
         return Body.make(utf8(value.toString())), FORM_TYPE
+    if isinstance(value, (JsArray, JsSet)) and scope.enabled("fetch_iterable_type_support"):
+        return Body.make(ReadableStream.from_(value)), None
     # Everything else is turned into a string, Python's bytes included: they are no BufferSource before `to_js`.
     return Body.make(string_bytes(value)), TEXT_TYPE
 
@@ -237,9 +245,7 @@ def _parse_json(data: bytes) -> Any:
 
 def _media_type(headers: Headers) -> str:
     """The content type as a Blob has it: "text/csv;charset=x"."""
-    kind, *parameters = (headers.first("content-type") or "").split(";")
-    split = [parameter.strip().partition("=") for parameter in parameters]
-    return ";".join([kind.strip().lower(), *(f"{name.lower()}={value}" for name, _, value in split if name)])
+    return str(extract_type(headers.first("content-type") or "") or "")
 
 
 # Named so only now: within the class, `bytes` is the type.

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from pyflare.interop.containers import JsArray, JsMap, to_text
 from pyflare.interop.convert import JsDoubleProxy
 from pyflare.interop.errors import type_error
-from pyflare.interop.proxy import JsObject, is_nullish, jsnull
+from pyflare.interop.proxy import JsObject, jsnull
 from pyflare.interop.web.pairs import TextMap, sequence
 
 Pairs = list[tuple[str, str]]
@@ -52,13 +52,25 @@ class Headers(TextMap):
     @classmethod
     def construct(cls, init: Any = None) -> Headers:
         headers: Headers = cls.make()
-        if is_nullish(init):
+        if init is None:
             return headers
         if isinstance(init, Headers):
             headers._pairs = list(init.pairs())
             return headers
         headers._pairs = [(lower_name(to_text(name)), clean_value(value)) for name, value in _pairs_of(init)]
         return headers
+
+    @classmethod
+    def given(cls, init: Any, owner: str) -> Headers:
+        """New headers of the field `headers` of an options object of type `owner`."""
+        if type(init) is Headers:
+            return init.copy()
+        if init is jsnull or isinstance(init, (str, int, float)):
+            raise type_error(
+                f"Incorrect type for the 'headers' field on '{owner}': the provided value is not of type 'Headers or "
+                "Sequence or object'."
+            )
+        return cls.construct(init)
 
     # --- for Python -----------------------------------------------------------------------------------------------
 

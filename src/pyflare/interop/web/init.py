@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from pyflare.interop.errors import type_error
 from pyflare.interop.proxy import JsObject, JsProxy, is_nullish
 
 
 def _nothing(_name: str) -> None:
     return None
+
+
+def cf_object(value: Any, owner: str) -> Any:
+    """The field `cf` of an options object of type `owner`, which must be an object."""
+    if not isinstance(value, (JsProxy, dict)):
+        raise type_error(f"Incorrect type for the 'cf' field on '{owner}': the provided value is not of type 'Object'.")
+    return value
 
 
 def reader(settings: Any) -> Callable[[str], Any] | None:

@@ -10,11 +10,11 @@ from pyflare.interop.clone import clone
 from pyflare.interop.containers import to_text
 from pyflare.interop.convert import unwrap
 from pyflare.interop.errors import type_error
-from pyflare.interop.proxy import JsObject, is_nullish, jsnull
+from pyflare.interop.proxy import is_nullish, jsnull
 from pyflare.interop.web.abort import AbortSignal
 from pyflare.interop.web.body import Body, WithBody, extract
 from pyflare.interop.web.headers import Headers
-from pyflare.interop.web.init import reader
+from pyflare.interop.web.init import cf_object, reader
 from pyflare.interop.web.status import REDIRECT_STATUSES
 from pyflare.interop.web.url import normalize, origin_of, resolve
 
@@ -33,6 +33,10 @@ ONE_TIME_BODY = (
     "requiring the body to be retransmitted. To avoid this error in the future, construct this request from a "
     "buffer-like body initializer."
 )
+BAD_INTEGRITY = (
+    "Subrequest integrity checking is not implemented. The integrity option must be either undefined or an empty "
+    "string."
+)
 BAD_REDIRECT = (
     'Invalid redirect value, must be one of "follow" or "manual" ("error" won\'t be implemented since it does not make '
     'sense at the edge; use "manual" and check the response status code).'
@@ -41,7 +45,7 @@ BAD_REDIRECT = (
 
 class Request(WithBody):
     js_name: ClassVar[str] = "Request"
-    cache = None  # undefined, unless the option was given
+    cache: str | None = None  # undefined, unless the option was given
     integrity = ""
     keepalive = False
 
@@ -83,7 +87,7 @@ class Request(WithBody):
             request.method = _method(method)
         headers = read("headers")
         if headers is not None:
-            request.headers = headers.copy() if type(headers) is Headers else Headers.construct(headers)
+            request.headers = Headers.given(headers, "RequestInitializerDict")
         redirect = read("redirect")
         if redirect is not None:
             request.redirect = _redirect(redirect)
@@ -94,18 +98,16 @@ class Request(WithBody):
     def _rarer_options(self, read: Any) -> None:
         signal = read("signal")
         if signal is not None:
-            self._signal = None if signal is jsnull else signal
+            self._signal = _signal(signal)
         cf = read("cf")
-        if not is_nullish(cf):
-            if not isinstance(cf, JsObject):
-                raise type_error(
-                    "Incorrect type for the 'cf' field on 'RequestInitializerDict': the provided value is not of type "
-                    "'Object'."
-                )
-            self.cf = clone(cf)
+        if cf is not None:
+            self.cf = clone(cf_object(cf, "RequestInitializerDict"))
         cache = read("cache")
-        if not is_nullish(cache):
-            self.cache = to_text(cache)
+        if cache is not None:
+            self.cache = _cache(cache)
+        integrity = read("integrity")
+        if integrity is not None and integrity != "":
+            raise type_error(BAD_INTEGRITY)
         fetcher = read("fetcher")
         if fetcher is not None:
             self._fetcher = fetcher
@@ -206,6 +208,24 @@ def _method(value: Any) -> str:
     if upper in NORMALIZED or (upper in METHODS and scope.enabled("upper_case_all_http_methods")):
         return upper
     raise type_error(f"Invalid HTTP method string: {text}")
+
+
+def _signal(value: Any) -> AbortSignal | None:
+    if value is jsnull:
+        return None
+    if not isinstance(value, AbortSignal):
+        raise type_error(
+            "Incorrect type for the 'signal' field on 'RequestInitializerDict': the provided value is not of type "
+            "'AbortSignal'."
+        )
+    return value
+
+
+def _cache(value: Any) -> str:
+    text = to_text(value)
+    if text not in ("no-store", "no-cache"):
+        raise type_error(f"Unsupported cache mode: {text}")
+    return text
 
 
 def _redirect(value: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from pyflare.interop import json as js_json
+from pyflare.interop.arguments import to_int32
 from pyflare.interop.clone import clone
 from pyflare.interop.containers import to_text
 from pyflare.interop.errors import range_error, type_error
@@ -13,7 +14,7 @@ from pyflare.interop.proxy import is_nullish, jsnull, options
 from pyflare.interop.web.body import Body, WithBody, extract
 from pyflare.interop.web.bytes import utf8
 from pyflare.interop.web.headers import Headers
-from pyflare.interop.web.init import reader
+from pyflare.interop.web.init import cf_object, reader
 from pyflare.interop.web.status import NULL_BODY_STATUSES, REDIRECT_STATUSES, status_text
 from pyflare.interop.web.url import normalize
 
@@ -65,16 +66,15 @@ class Response(WithBody):
             raise type_error(
                 "Failed to construct 'Response': constructor parameter 2 is not of type 'InitializerDict or Response'."
             )
-        given_headers = read("headers")
-        headers: Headers = given_headers.copy() if type(given_headers) is Headers else Headers.construct(given_headers)
+        headers = Headers.given(read("headers"), "InitializerDict")
         response: Response = cls.make(_status(read("status")), _text(read("statusText")), headers)
         _socket(response, read("webSocket"))
         encode = read("encodeBody")
         if encode is not None:
             response._encode_body = _encoding(encode)
         cf = read("cf")
-        if not is_nullish(cf):
-            response._cf = clone(cf)
+        if cf is not None:
+            response._cf = clone(cf_object(cf, "InitializerDict"))
         if body is not None and body is not jsnull:
             response._take(body)
         return response
@@ -95,6 +95,8 @@ class Response(WithBody):
     def from_data(cls, data: Any = None, init: Any = None) -> Response:
         """`Response.json(data, init)`."""
         response = cls.construct(None, init)
+        if response.status in NULL_BODY_STATUSES:
+            raise type_error(NO_BODY)
         data = utf8(to_text(js_json.stringify(data)))
         response._body = Body(data, length=len(data))
         if response.headers.first("content-type") is None:
@@ -103,7 +105,7 @@ class Response(WithBody):
 
     @classmethod
     def redirect(cls, url: Any, status: Any = None) -> Response:
-        code = 302 if is_nullish(status) else _status(status, unchecked=True)
+        code = 302 if status is None else _status(status, unchecked=True)
         if code not in REDIRECT_STATUSES:
             raise range_error(f"{code} is not a redirect status code. It must be one of: 301, 302, 303, 307, or 308.")
         location = normalize(to_text(url))
@@ -153,10 +155,6 @@ class Response(WithBody):
     def webSocket(self) -> Any:
         return jsnull if self._web_socket is None else self._web_socket
 
-    @property
-    def encodeBody(self) -> str:
-        return self._encode_body
-
     def clone(self) -> Response:
         if self._web_socket is not None:
             raise type_error("Cannot clone a response to a WebSocket handshake.")
@@ -170,11 +168,8 @@ class Response(WithBody):
 def _status(value: Any, unchecked: bool = False) -> int:
     if value is None:
         return 200
-    if type(value) is not int:
-        try:
-            value = int(float(value)) if not is_nullish(value) else 0
-        except (TypeError, ValueError, OverflowError):
-            value = 0
+    if type(value) is not int or not 200 <= value <= 599:
+        value = to_int32(value)
     if not (200 <= value <= 599 or value == 101 or unchecked):
         raise range_error(BAD_STATUS)
     return value  # type: ignore[no-any-return]
@@ -184,7 +179,7 @@ def _text(value: Any) -> str | None:
     if value is None:
         return None
     text = to_text(value)
-    if any(char in text for char in "\r\n\0"):
+    if any(char < " " for char in text):
         raise type_error("Invalid statusText")
     return text
 

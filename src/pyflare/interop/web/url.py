@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 from urllib.parse import parse_qsl, quote_plus
@@ -140,6 +141,8 @@ def _parse(url: Any, base: Any = None) -> ada_url.URL | None:
 
 Pairs = list[tuple[str, str]]
 
+_BROKEN_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})([0-9A-Fa-f]?)")
+
 
 def _decode(query: str) -> Pairs:
     """Pairs of application/x-www-form-urlencoded text; a leading "?" does not count. What is no UTF-8 stays as it is
@@ -156,8 +159,9 @@ def encode_form(pairs: Pairs) -> str:
 
 
 def decode_form(text: str) -> Pairs:
-    """Pairs of a posted form; here a leading "?" does count."""
-    return parse_qsl(text, keep_blank_values=True, encoding="utf-8", errors="replace")
+    """Pairs of a posted form; here a leading "?" does count, and a broken escape is what can be read of it."""
+    text = _BROKEN_ESCAPE.sub(lambda found: f"%0{found[1]}" if found[1] else "", text)
+    return parse_qsl(text, keep_blank_values=True, errors="replace")
 
 
 @functools.lru_cache(maxsize=1024)
