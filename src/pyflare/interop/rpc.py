@@ -83,6 +83,8 @@ class Fetcher(JsProxy):
         while len(urls) <= MAX_REDIRECTS:
             urls.append(request.url)
             request.url = request.url.partition("#")[0]  # nobody else sees the fragment
+            if not request.url.startswith(("http:", "https:")):
+                raise type_error(f"Fetch API cannot load: {urls[-1]}")
             response = await self._js_fetch(request)
             following = request.redirected_by(response)
             if following is None:

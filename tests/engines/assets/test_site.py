@@ -378,6 +378,11 @@ def test_the_binding_follows_twenty_redirects(bench: Bench) -> None:
         fetched(room, "http://any.test/step20")
 
 
+def test_the_binding_knows_http_alone(bench: Bench) -> None:
+    with pytest.raises(JsException, match=r"Fetch API cannot load: ftp://any\.test/notes\.txt"):
+        fetched(opened(bench, {"binding": "ASSETS"}), "ftp://any.test/notes.txt")
+
+
 def test_the_binding_says_404(bench: Bench) -> None:
     response = fetched(opened(bench, {"binding": "ASSETS"}), "http://any.test/absent")
     assert (response.status, text(response)) == (404, "")
