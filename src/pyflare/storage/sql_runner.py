@@ -31,7 +31,8 @@ from pyflare.storage.sql_guard import (
     describe,
     is_busy,
 )
-from pyflare.storage.sql_text import decoded, has_empty_end, needs_limit, with_bytes, without_limit
+from pyflare.storage.sql_limit import needs_limit, without_limit
+from pyflare.storage.sql_text import decoded, has_empty_end, with_bytes
 
 Row = tuple[Any, ...]
 
@@ -115,9 +116,10 @@ class Runner:
             self._cursor = self._connection.cursor()
             if self._redefined:
                 self.schema_changed()
-            if self._current is None and needs_limit(fault) and (spelled := without_limit(sql)) is not None:
-                return self.run(spelled, params)
-            raise self._error(fault, sql) from None
+            spelled = without_limit(self._connection, sql) if self._current is None and needs_limit(fault) else None
+            if spelled is None:
+                raise self._error(fault, sql) from None
+            return self.run(spelled, params)
         except UnicodeEncodeError:
             return self.run(_well_formed(sql), [_well_formed(value) for value in params])
         except UnicodeDecodeError:

@@ -19,9 +19,9 @@ import apsw
 
 from pyflare.clock import monotonic_ns
 from pyflare.engines.d1.store import D1Fault, D1Store
-from pyflare.storage.sql_guard import STATEMENT_TOO_LONG, Guard, describe, is_busy
+from pyflare.storage.sql_guard import STATEMENT_TOO_LONG, Guard, SqlError, describe, is_busy
+from pyflare.storage.sql_limit import first_end, needs_limit, without_limit
 from pyflare.storage.sql_runner import NOT_UTF8, Row
-from pyflare.storage.sql_text import first_end, needs_limit, without_limit
 
 BUSY_TIMEOUT_MS = 5_000  # a command may wait for the lock; nothing else goes on meanwhile
 PROGRESS_EVERY = 1_000  # statements
@@ -144,7 +144,10 @@ class _Script:
         """Write the next statement as apsw's SQLite understands it; False: that makes no difference."""
         ahead = self._text[self._done :]
         end = first_end(ahead)
-        spelled = without_limit(ahead[:end])
+        try:
+            spelled = without_limit(self._connection, ahead[:end])
+        except SqlError as fault:
+            raise D1Fault(fault.message) from None
         if spelled is None:
             return False
         lines = "\n" * (ahead.count("\n", 0, end) - spelled.count("\n"))  # what follows keeps its place
