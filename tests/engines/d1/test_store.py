@@ -242,8 +242,21 @@ def test_reading_the_bookmark_does_not_write(store: D1Store) -> None:
     run(store, "CREATE TABLE t (a)")
     first = store.bookmark(wrote=False)
     assert store.bookmark(wrote=False) == first
-    assert first < store.bookmark(wrote=True) < store.bookmark(wrote=True)
+    second = store.bookmark(wrote=True)
+    assert first < second < store.bookmark(wrote=True)
     assert store.tables() == [("t", 0)]
+
+
+@pytest.mark.cloudflare("d1/best-practices/read-replication, a bookmark is a version of the database")
+def test_a_write_of_anyone_gives_a_later_bookmark(store: D1Store) -> None:
+    run(store, "CREATE TABLE t (a)")
+    first = store.bookmark(wrote=False)
+    run(store, "INSERT INTO t VALUES (1)")
+    second = store.bookmark(wrote=False)
+    apsw.Connection(str(store.path)).execute("INSERT INTO t VALUES (2)")
+    run(store, "SELECT 1 FROM t")
+    third = store.bookmark(wrote=False)
+    assert first < second < third == store.bookmark(wrote=False)
 
 
 KILLED = """

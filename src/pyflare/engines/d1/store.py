@@ -97,6 +97,7 @@ class D1Store:
         self._runner: Runner | None = None
         self._version = UNKNOWN  # of the file, when it was last looked at; changes with each commit
         self._schema = UNKNOWN  # the version of the schema, when it was last looked at
+        self._marked = UNKNOWN  # the version of the file at the last bookmark
         self._size = 0
         self._written = 0  # pages, by this connection
         self._deadline = 0.0
@@ -210,9 +211,14 @@ class D1Store:
     # --- sessions -------------------------------------------------------------------------------------------------
 
     def bookmark(self, wrote: bool) -> str:
-        """The bookmark after a request of a session; a new one if the request wrote. Raises `D1Fault`."""
+        """The bookmark after a request of a session; a new one if that, or anyone since the last, wrote. Raises
+        `D1Fault`."""
         try:
-            return bookmark.advance(self._open()) if wrote else bookmark.current(self._open())
+            database = self._open()
+            stale = self._marked not in (UNKNOWN, database.raw.data_version())
+            made = bookmark.advance(database) if wrote or stale else bookmark.current(database)
+            self._marked = database.raw.data_version()
+            return made
         except apsw.Error as fault:
             raise D1Fault(describe(fault), is_busy(fault)) from None
 
