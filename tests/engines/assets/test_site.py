@@ -277,6 +277,11 @@ def test_an_assetsignore_shows_that_it_is_meant(bench: Bench) -> None:
     assert bench.terminal.getvalue() == ""
 
 
+def test_a_redirect_to_what_is_no_url_is_a_500(room: Assets, bench: Bench) -> None:
+    write(bench.folder, "_redirects", "/old https://example.com:99999/\n/page https://%zz/ 301\n")
+    assert [answered(room, path).status for path in ("/old", "/page")] == [500, 500]
+
+
 def test_a_redirect_with_a_query_of_its_own_loses_the_requests(room: Assets, bench: Bench) -> None:
     write(bench.folder, "_redirects", "/old /about?own=1#part\n/away https://example.com/x\n")
     assert header(answered(room, "/old?a=1"), "location") == "/about?own=1#part"

@@ -68,9 +68,12 @@ class Site:
         redirect = self.folder.redirects.match(host, path)
         if redirect is not None:
             status, target = redirect
-            if status != 200:
-                return self._with_headers(host, asked, status, {"location": _location(target, request.url, search)})
-            path, not_found = str(ada_url.URL(target, request.url).pathname), self._config.not_found_handling
+            try:
+                if status != 200:
+                    return self._with_headers(host, asked, status, {"location": _location(target, request.url, search)})
+                path, not_found = str(ada_url.URL(target, request.url).pathname), self._config.not_found_handling
+            except ValueError:  # the target is no URL
+                return Response.make(500, None, Headers.make(), None)
         decoded = decode_path(path)
         found = resolve(self.folder, decoded, self._config.html_handling, not_found)
         if found is None:
