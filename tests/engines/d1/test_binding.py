@@ -215,7 +215,9 @@ def test_a_session_keeps_the_latest_bookmark(db: Any) -> None:
 
 
 def test_dump_and_query_are_not_served(db: Any) -> None:
-    assert refusal(db.dump()) == "Error: D1_DUMP_ERROR: Status + 404"
+    with pytest.raises(JsException) as raised:
+        settle(db.dump())
+    assert (str(raised.value), raised.value.cause.message) == ("Error: D1_DUMP_ERROR: Status + 404", "Status 404")
     assert "requires the d1_binding_jsrpc compatibility flag" in refusal(db.query())
 
 

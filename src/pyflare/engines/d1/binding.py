@@ -165,7 +165,9 @@ class D1Database(_Statements):
         return made
 
     def dump(self) -> JsPromise:
-        return JsPromise.reject(error(NO_DUMP))
+        raised = error(NO_DUMP)
+        raised.__dict__["cause"] = error("Status 404")
+        return JsPromise.reject(raised)
 
     def query(self, _request: Any = None) -> JsPromise:
         return JsPromise.reject(error(NO_QUERY))
