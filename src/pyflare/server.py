@@ -32,7 +32,7 @@ from pyflare.storage.layout import Layout
 from pyflare.worker import loader
 from pyflare.worker.activation import Activation
 from pyflare.worker.dispatch import Dispatcher
-from pyflare.worker.event import Fetch
+from pyflare.worker.event import Event, Fetch
 from pyflare.worker.portal import Portal, task_factory
 from pyflare.worker.worker import Worker
 
@@ -83,7 +83,7 @@ class Server:
             clock=self.clock,
             storage=self.layout,
             log=self.log,
-            dispatch=self.dispatch,
+            dispatch=self._call,
             spawn=self.spawn,
             poke=self.poke,
             new_id=lambda: secrets.token_hex(16),
@@ -162,6 +162,16 @@ class Server:
                 return asset
         response: Response = await self.dispatch.serve(self.primary.name, Fetch(request))
         return response
+
+    async def _call(self, worker: str, event: Event) -> Any:
+        """What an engine gets from a worker. What a service binding sends to no entrypoint by name finds the assets in
+        front of the worker, as what comes from outside does (github.com/cloudflare/workers-sdk/pull/8347)."""
+        assets = self.engines.get("assets")
+        if assets is not None and isinstance(event, Fetch) and event.entrypoint is None:
+            asset = await assets.route(worker, event.request)
+            if asset is not None:
+                return asset
+        return await self.dispatch(worker, event)
 
     async def scheduled(self, cron: str, time_ms: float | None = None) -> tuple[str, bool, BaseException | None]:
         """Run the primary worker's cron handler: (outcome, no retry, what it raised)."""

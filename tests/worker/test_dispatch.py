@@ -295,6 +295,33 @@ def test_two_workers_may_both_have_entry_and_helpers(tmp_path: Path) -> None:
     assert asyncio.run(serve()) == "ab"
 
 
+@pytest.mark.cloudflare("workers/static-assets/routing/worker-script")
+def test_a_service_binding_finds_the_assets_in_front_of_a_worker_but_not_of_an_entrypoint(tmp_path: Path) -> None:
+    (tmp_path / "public").mkdir()
+    (tmp_path / "public/a.txt").write_text("asset")
+    code = """
+from workers import Response, WorkerEntrypoint
+
+class Default(WorkerEntrypoint):
+    async def fetch(self, request):
+        if "a.txt" in request.url or "inner" in request.url:
+            return Response("worker")
+        answers = []
+        for binding, path, method in (("W", "a.txt", "GET"), ("W", "a.txt", "HEAD"), ("W", "inner", "GET"),
+                                      ("W", "inner", "HEAD"), ("N", "a.txt", "GET")):
+            response = await getattr(self.env, binding).fetch("http://any/" + path, method=method)
+            answers.append(await response.text())
+        return Response(",".join(answers))
+
+class Named(WorkerEntrypoint):
+    async def fetch(self, request):
+        return Response("named")
+"""
+    services = [{"binding": "W", "service": "w"}, {"binding": "N", "service": "w", "entrypoint": "Named"}]
+    answer, _ = run(tmp_path, code, text, sections={"services": services, "assets": {"directory": "public"}})
+    assert answer == "asset,,worker,,named"
+
+
 QUEUES = {
     "queues": {
         "producers": [{"binding": "Q", "queue": "jobs"}],

@@ -89,6 +89,8 @@ class Fetcher(JsProxy):
             following = request.redirected_by(response)
             if following is None:
                 response._url, response._redirected = request.url, len(urls) > 1
+                if request.method == "HEAD":
+                    response._body = None
                 return response
             request = following
         raise type_error("Too many redirects." + ", ".join(urls))

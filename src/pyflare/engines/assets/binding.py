@@ -19,7 +19,4 @@ class AssetsFetcher(Fetcher):
         self._site = site
 
     async def _js_fetch(self, request: Request) -> Response:
-        response = self._site.fetch(request)
-        if request.method == "HEAD":
-            response._body = None
-        return response
+        return self._site.fetch(request)
