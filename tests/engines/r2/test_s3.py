@@ -86,6 +86,11 @@ def test_a_query_may_override_headers(call: Client) -> None:
     assert call("GET", "/open/a?response-content-type=x%2Fy").headers["content-type"] == "x/y"
 
 
+def test_no_header_of_an_answer_has_a_second_line(call: Client) -> None:
+    call("PUT", "/open/a", b"hello")
+    assert call("GET", "/open/a?response-content-type=x%0D%0Aset-cookie:y").headers["content-type"] == "x  set-cookie:y"
+
+
 def test_a_missing_object(call: Client) -> None:
     assert (call("GET", "/open/none").status, call("GET", "/open/none").code) == (404, "NoSuchKey")
     assert call("DELETE", "/open/none").status == 204

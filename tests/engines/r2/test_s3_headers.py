@@ -101,6 +101,13 @@ def test_an_operation_that_is_not_there_is_named(call: Client, method: str, path
 
 
 @pytest.mark.cloudflare(SDK)
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+def test_what_a_bucket_knows_nothing_of_is_named(call: Client, method: str) -> None:
+    message = f'Unsupported search param(s) "foo", "bar" on a {method} bucket route'
+    assert told(call(method, "/open?foo&bar&foo&x-id=1")) == (400, "InvalidArgument", message)
+
+
+@pytest.mark.cloudflare(SDK)
 def test_what_every_bucket_says_of_itself(call: Client) -> None:
     assert call("GET", "/open?encryption").texts("SSEAlgorithm") == ["AES256"]
     assert told(call("GET", "/open?tagging")) == (404, "NoSuchTagSet", "The TagSet does not exist.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,8 @@ Message = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Asgi = Callable[[Message, Receive, Send], Awaitable[None]]
+
+NO_TEXT = re.compile(r"[\r\n\0]")  # what no header may hold, though metadata of objects may
 
 
 class ClientGone(Exception):
@@ -97,7 +100,7 @@ async def _body(receive: Receive) -> AsyncIterator[bytes]:
 async def _send(send: Send, reply: Reply, head: bool) -> None:
     body = reply.body
     length = reply.length if reply.length is not None else len(body) if isinstance(body, bytes) else None
-    pairs = [(name.encode("latin-1"), value.encode("utf-8")) for name, value in reply.headers]
+    pairs = [(name.encode("latin-1"), NO_TEXT.sub(" ", value).encode()) for name, value in reply.headers]
     if length is not None and reply.status != 304:
         pairs.append((b"content-length", str(length).encode()))
     await send({"type": "http.response.start", "status": reply.status, "headers": pairs})

@@ -76,6 +76,9 @@ def refuse_of_bucket(call: Call) -> None:
             raise not_implemented(f"{VERBS[call.method]}{OF_BUCKET[name]}")
     if call.has("versions"):
         raise not_implemented("ListObjectVersions")
+    if call.method in ("PUT", "DELETE") and parameters(call):
+        names = ", ".join(f'"{name}"' for name in dict.fromkeys(parameters(call)))
+        raise invalid_argument(f"Unsupported search param(s) {names} on a {call.method} bucket route")
 
 
 def refuse_of_object(call: Call) -> None:
