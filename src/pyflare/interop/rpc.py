@@ -61,7 +61,9 @@ class Fetcher(JsProxy):
 
     @options
     def fetch(self, resource: Any = None, init: Any = None) -> JsPromise:
-        # A bad URL or option is thrown, not rejected: Python's `pyfetch` tells the two apart.
+        # What is wrong with them is thrown, not rejected: Python's `pyfetch` tells the two apart.
+        if resource is None:
+            raise type_error("Failed to execute 'fetch' on 'Fetcher': parameter 1 is not of type 'Request or string'.")
         request = Request.construct(resource, init)
         length = None if request._body is None else request._body.length
         if length is not None and request.headers.first("content-length") is None:

@@ -388,6 +388,19 @@ def test_the_binding_knows_http_alone(bench: Bench) -> None:
         fetched(opened(bench, {"binding": "ASSETS"}), "ftp://any.test/notes.txt")
 
 
+def test_the_binding_has_fetch_alone(bench: Bench) -> None:
+    async def scenario() -> Any:
+        await opened(bench, {"binding": "ASSETS"}).bindings("w")["ASSETS"].get("/notes.txt")
+
+    with pytest.raises(JsException, match='The RPC receiver does not implement the method "get"'):
+        run(scenario())
+
+
+def test_the_binding_has_to_be_told_what_to_fetch(bench: Bench) -> None:
+    with pytest.raises(JsException, match="parameter 1 is not of type 'Request or string'"):
+        fetched(opened(bench, {"binding": "ASSETS"}))
+
+
 def test_the_binding_says_404(bench: Bench) -> None:
     response = fetched(opened(bench, {"binding": "ASSETS"}), "http://any.test/absent")
     assert (response.status, text(response)) == (404, "")

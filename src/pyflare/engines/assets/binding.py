@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pyflare.engines.assets.site import Site
+from pyflare.interop.errors import type_error
 from pyflare.interop.rpc import Fetcher
 from pyflare.interop.web.request import Request
 from pyflare.interop.web.response import Response
@@ -20,3 +21,6 @@ class AssetsFetcher(Fetcher):
 
     async def _js_fetch(self, request: Request) -> Response:
         return self._site.fetch(request)
+
+    async def _js_call(self, method: str, args: tuple[Any, ...]) -> Any:
+        raise type_error(f'The RPC receiver does not implement the method "{method}".')
