@@ -77,6 +77,10 @@ class BufferView(JsProxy):
     def buffer(self) -> ArrayBuffer:
         return self._buffer
 
+    def detach(self) -> None:
+        """For Python: somebody else has the memory now."""
+        self._buffer._data, self._offset, self._bytes = b"", 0, 0
+
     @property
     def byteOffset(self) -> int:
         return self._offset

@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 
 from pyflare.interop import scope
+from pyflare.interop.buffers import Uint8Array
 from pyflare.interop.convert import create_proxy
-from pyflare.interop.web.abort import AbortController
+from pyflare.interop.promise import JsPromise
+from pyflare.interop.web.abort import AbortController, AbortSignal
+from pyflare.interop.web.response import Response
 from pyflare.interop.web.streams import (
     CompressionStream,
     DecompressionStream,
@@ -19,7 +22,7 @@ from pyflare.interop.web.streams import (
     TransformStream,
     WritableStream,
 )
-from tests.support.web import inside_worker, js, rejection, run, thrown
+from tests.support.web import NOTHING, inside_worker, js, rejection, run, thrown
 
 
 async def turns(count: int = 3) -> None:
@@ -324,17 +327,15 @@ def test_aborting_a_side_breaks_the_other() -> None:
     assert run(main) == ["Error: bye", "Error: why"]
 
 
-def test_byte_streams_encode_text_and_refuse_objects() -> None:
-    async def main() -> list[object]:
-        pipe = IdentityTransformStream.new()
-        writer = pipe.writable.getWriter()
-        writer.write("é")
-        first = await pipe.readable.getReader().read()
-        return [first.value.to_bytes(), await rejection(writer.write(js({})))]
+@pytest.mark.parametrize("make", [IdentityTransformStream.new, lambda: CompressionStream.new("gzip")])
+@pytest.mark.parametrize(
+    ("chunk", "text"), [("text", "received a string on"), (5, "non-ArrayBuffer/ArrayBufferView type")]
+)
+def test_byte_streams_refuse_what_is_no_buffer_before_somebody_reads(make: Any, chunk: object, text: str) -> None:
+    async def main() -> str:
+        return await rejection(make().writable.getWriter().write(chunk))
 
-    data, message = run(main)
-    assert data == "é".encode()
-    assert "non-ArrayBuffer/ArrayBufferView type" in message
+    assert text in run(main)
 
 
 def test_before_its_flag_a_transform_stream_is_a_byte_stream() -> None:
@@ -412,3 +413,92 @@ def test_text_streams_keep_characters_that_are_cut_in_two() -> None:
         return [texts, await all_of(back)]
 
     assert run(main) == [["é"], "é".encode()]
+
+
+def test_a_writer_that_waits_hears_of_the_failure() -> None:
+    async def main() -> str:
+        stream = WritableStream.new(js({"write": lambda chunk, _: NOTHING[chunk]}))
+        writer = stream.getWriter()
+        writer.write("x")
+        with pytest.raises(KeyError):
+            await writer.ready
+        return str(stream._state)
+
+    assert run(main) == "errored"
+
+
+def test_a_failing_sink_ends_a_pipe_from_a_source_that_never_ends() -> None:
+    async def main() -> list[object]:
+        cancelled: list[object] = []
+        source = ReadableStream.new(js({"pull": lambda c: c.enqueue(1), "cancel": cancelled.append}))
+        with pytest.raises(KeyError):
+            await source.pipeTo(WritableStream.new(js({"write": lambda chunk, _: NOTHING[chunk]})))
+        return cancelled
+
+    assert [type(reason) for reason in run(main)] == [KeyError]
+
+
+def test_a_pipe_never_begins_with_an_aborted_signal() -> None:
+    async def main() -> list[object]:
+        written: list[object] = []
+        source: Any = ReadableStream.from_([1])
+        sink = WritableStream.new(js({"write": lambda chunk, _: written.append(chunk)}))
+        message = await rejection(source.pipeTo(sink, signal=AbortSignal.abort()))
+        return [message, written]
+
+    assert run(main) == ["AbortError: The operation was aborted", []]
+
+
+def test_a_locked_stream_cannot_be_piped_through() -> None:
+    async def main() -> str:
+        stream = ReadableStream.new()
+        stream.getReader()
+        return thrown(lambda: stream.pipeThrough(TransformStream.new()))
+
+    assert run(main) == "TypeError: This ReadableStream is currently locked to a reader."
+
+
+def test_what_start_raises_breaks_the_stream() -> None:
+    async def main() -> None:
+        stream = ReadableStream.new(js({"start": lambda _: NOTHING["x"]}))
+        await stream.getReader().read()
+
+    with pytest.raises(KeyError):
+        run(main)
+
+
+def test_only_byte_streams_are_read_into_buffers_of_the_reader_which_it_loses() -> None:
+    async def main() -> tuple[str, bytes, int]:
+        message = thrown(lambda: ReadableStream.new().getReader(mode="byob"))
+        view = Uint8Array.new(4)
+        result = await Response.new("abc").body.getReader(mode="byob").read(view)
+        return message, result.value.to_bytes(), view.byteLength
+
+    assert run(main) == ("TypeError: This ReadableStream does not support BYOB reads.", b"abc", 0)
+
+
+def test_a_sink_has_a_signal_that_aborts_with_the_stream() -> None:
+    async def main() -> tuple[bool, object]:
+        seen: list[Any] = []
+        stream = WritableStream.new(js({"start": seen.append}))
+        await stream.abort("enough")
+        return seen[0].signal.aborted, seen[0].signal.reason
+
+    assert run(main) == (True, "enough")
+
+
+def test_promises_of_an_iterable_are_awaited() -> None:
+    async def main() -> list[object]:
+        return [chunk async for chunk in ReadableStream.from_([JsPromise.resolve(1), 2])]
+
+    assert run(main) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("mark", "text"),
+    [(-1, "it is negative and this API expects a positive bigint"), ("x", "it is not an integer")],
+)
+def test_a_high_water_mark_is_no_negative_number(mark: object, text: str) -> None:
+    assert thrown(lambda: ReadableStream.new(js({}), js({"highWaterMark": mark}))) == (
+        f"TypeError: The value cannot be converted because {text}."
+    )

@@ -33,8 +33,11 @@ class Callback:
 
 
 def begin(start_member: Callable[..., Any] | None, controller: Any) -> JsPromise | None:
-    """The `start` of a stream's members: as in JavaScript it runs within the constructor and may raise there."""
-    result = None if start_member is None else start_member(controller)
+    """The `start` of a stream's members: it runs within the constructor; what it raises breaks the stream."""
+    try:
+        result = None if start_member is None else start_member(controller)
+    except Exception as raised:
+        return JsPromise.reject(raised)
     return JsPromise.resolve(result) if inspect.isawaitable(result) else None
 
 

@@ -11,8 +11,9 @@ from pyflare.interop.errors import type_error
 from pyflare.interop.proxy import is_nullish
 from pyflare.interop.web.bytes import byte_array, string_bytes
 from pyflare.interop.web.text import TextDecoder
-from pyflare.interop.web.transform import NOT_BYTES, Identity, TransformStream
+from pyflare.interop.web.transform import Bytes, Identity, TransformStream
 
+NOT_A_SOURCE = "This TransformStream is being used as a byte stream, but received a value that is not a BufferSource."
 WINDOW_BITS = {"gzip": 31, "deflate": 15, "deflate-raw": -15}  # zlib's way to say the format
 
 
@@ -23,20 +24,12 @@ def _window(form: Any) -> int:
     return WINDOW_BITS[name]
 
 
-def _data(chunk: Any) -> bytes:
-    if isinstance(chunk, str):
-        return string_bytes(chunk)
-    if not is_buffer(chunk):
-        raise type_error(NOT_BYTES)
-    return as_bytes(chunk)
-
-
-class Compressor(Identity):
+class Compressor(Bytes):
     def __init__(self, form: Any) -> None:
         self._zlib = zlib.compressobj(wbits=_window(form))
 
     def transform(self, chunk: Any, controller: Any) -> None:
-        packed = self._zlib.compress(_data(chunk))
+        packed = self._zlib.compress(as_bytes(chunk))
         if packed:
             controller.enqueue(byte_array(packed))
 
@@ -44,13 +37,13 @@ class Compressor(Identity):
         controller.enqueue(byte_array(self._zlib.flush()))
 
 
-class Decompressor(Identity):
+class Decompressor(Bytes):
     def __init__(self, form: Any) -> None:
         self._zlib = zlib.decompressobj(wbits=_window(form))
 
     def transform(self, chunk: Any, controller: Any) -> None:
         try:
-            plain = self._zlib.decompress(_data(chunk))
+            plain = self._zlib.decompress(as_bytes(chunk))
         except zlib.error:
             raise type_error("Decompression failed.") from None
         if self._zlib.unused_data:
@@ -98,7 +91,9 @@ class Decoder(Identity):
         self._decoder = decoder
 
     def transform(self, chunk: Any, controller: Any) -> None:
-        text = self._decoder.decode_bytes(_data(chunk), final=False)
+        if not is_buffer(chunk):
+            raise type_error(NOT_A_SOURCE)
+        text = self._decoder.decode_bytes(as_bytes(chunk), final=False)
         if text:
             controller.enqueue(text)
 
@@ -111,10 +106,12 @@ class Decoder(Identity):
 class TextDecoderStream(TransformStream):
     js_name: ClassVar[str] = "TextDecoderStream"
     encoding: str
+    fatal: bool
+    ignoreBOM: bool
 
     @classmethod
     def construct(cls, label: Any = None, settings: Any = None, *_: Any) -> TextDecoderStream:
         decoder = TextDecoder.construct() if is_nullish(label) else TextDecoder.construct(label, settings)
         stream = cls.make(Decoder(decoder))
-        stream.encoding = decoder.encoding
+        stream.encoding, stream.fatal, stream.ignoreBOM = decoder.encoding, decoder.fatal, decoder.ignoreBOM
         return stream

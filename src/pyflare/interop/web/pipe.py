@@ -40,6 +40,8 @@ class _Pipe:
             stop = JsPromise.make()
             self._signal.when_aborted(stop._reject)
         try:
+            if stop is not None and stop.settled:
+                stop.result()
             await self._move(stop)
         except BaseException as reason:
             await self._give_up(reason)

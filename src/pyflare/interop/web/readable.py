@@ -11,14 +11,15 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any, ClassVar
 
 from pyflare.interop.buffers import as_bytes, is_buffer
-from pyflare.interop.containers import JsArray
+from pyflare.interop.containers import JsArray, to_text
 from pyflare.interop.convert import unwrap
 from pyflare.interop.errors import error, type_error
 from pyflare.interop.promise import JsPromise
-from pyflare.interop.proxy import JsObject, JsProxy, get, is_nullish, options
+from pyflare.interop.proxy import JsObject, JsProxy, get, is_nullish, jsnull, options
 from pyflare.interop.web.bytes import byte_array, utf8
 from pyflare.interop.web.callback import fulfil, settled
 from pyflare.interop.web.sources import IterableSource, NativeSource, Source, UserSource
+from pyflare.interop.web.strategies import high_water_mark
 
 READABLE, CLOSED, ERRORED = "readable", "closed", "errored"
 LOST = "Network connection lost."
@@ -49,12 +50,16 @@ class ReadableStream(JsProxy):
         self._content: bytes | None = None  # all of it, where that was known from the start
         self._closed_promises: list[JsPromise] = []
         self._started = source is None
+        self._bytes = False  # a byte stream: readers may bring buffers of their own
 
     @classmethod
     def construct(cls, source: Any = None, strategy: Any = None) -> ReadableStream:
         stream: ReadableStream = cls.make()
-        mark = get(strategy, "highWaterMark", 0.0 if get(source, "type") == "bytes" else 1.0)
-        stream._high_water_mark = float(mark)
+        kind = get(source, "type")
+        stream._bytes = kind == "bytes"
+        if not is_nullish(kind) and kind not in ("", "bytes"):
+            raise type_error(f'"{to_text(kind)}" is not a valid type of ReadableStream.')
+        stream._high_water_mark = high_water_mark(strategy, 0.0 if stream._bytes else 1.0)
         size = get(strategy, "size")
         stream._size = size if callable(size) else None
         stream._begin(UserSource(source))
@@ -64,7 +69,7 @@ class ReadableStream(JsProxy):
     def of(cls, chunks: AsyncIterator[bytes], length: int | None = None) -> ReadableStream:
         """A stream of bytes that Python makes; `length`: how many, where that is known."""
         stream: ReadableStream = cls.make()
-        stream._native, stream._length = chunks, length
+        stream._native, stream._length, stream._bytes = chunks, length, True
         stream._begin(NativeSource(chunks))
         return stream
 
@@ -72,7 +77,7 @@ class ReadableStream(JsProxy):
     def of_bytes(cls, data: bytes) -> ReadableStream:
         """A stream of one chunk, which is made when somebody reads it."""
         stream: ReadableStream = cls.make()
-        stream._length, stream._content = len(data), data
+        stream._length, stream._content, stream._bytes = len(data), data, True
         if not data:
             stream._close()
         return stream
@@ -189,7 +194,7 @@ class ReadableStream(JsProxy):
         if self._state is ERRORED:
             return JsPromise.reject(self._error)
         self._queue.clear()
-        was_open = self._state is READABLE
+        was_open = self._state is READABLE and not self._closing
         self._close()
         answer: JsPromise = JsPromise.make()
         cancelled = self._source.cancel(reason) if was_open and self._source is not None else None
@@ -271,7 +276,9 @@ class ReadableStream(JsProxy):
 
         mode = get(settings, "mode")
         if not is_nullish(mode) and mode != "byob":
-            raise type_error("mode must be undefined or 'byob'.")
+            raise type_error("mode must be undefined or 'byob' in call to getReader().")
+        if mode == "byob" and not self._bytes:
+            raise type_error("This ReadableStream does not support BYOB reads.")
         reader = (DefaultReader if is_nullish(mode) else BYOBReader).make(self)
         self.hold(reader)
         return reader
@@ -292,8 +299,16 @@ class ReadableStream(JsProxy):
 
     @options
     def pipeThrough(self, pair: Any, settings: Any = None) -> ReadableStream:
+        readable = get(pair, "readable")
+        if not isinstance(readable, ReadableStream):
+            raise type_error(
+                "Incorrect type for the 'readable' field on 'Transform': the provided value is not of type "
+                "'ReadableStream'."
+            )
+        if self.locked:
+            raise type_error(LOCKED)
         self.pipeTo(get(pair, "writable"), settings)
-        return get(pair, "readable")  # type: ignore[no-any-return]
+        return readable
 
     @options
     def values(self, settings: Any = None) -> Any:
@@ -306,7 +321,7 @@ class ReadableStream(JsProxy):
 
 
 def _result(value: Any, done: bool = False) -> JsObject:
-    return JsObject.make({"done": done, "value": value})
+    return JsObject.make({"value": value, "done": done})
 
 
 async def close_iterator(chunks: Any) -> None:
@@ -331,7 +346,7 @@ class Controller(JsProxy):
     def desiredSize(self) -> Any:
         stream = self._stream
         if stream._state is ERRORED:
-            return None
+            return jsnull
         return 0 if stream._state is CLOSED else _number(stream._high_water_mark - stream._queued)
 
     @property

@@ -70,10 +70,15 @@ class BYOBReader(DefaultReader):
 
     async def _fill(self, view: Any, minimum: int) -> JsObject:
         if not isinstance(view, TypedArray):
-            raise type_error("Failed to execute 'read': parameter 1 is not of type 'ArrayBufferView'.")
+            raise type_error(
+                "Failed to execute 'read' on 'ReadableStreamBYOBReader': parameter 1 is not of type 'ArrayBufferView'."
+            )
         if self._stream is None:
             raise type_error(RELEASED)
-        data = b""
+        size, data = view.byteLength, b""
+        if not size:
+            raise type_error('You must call read() on a "byob" reader with a positive-sized TypedArray object.')
+        view.detach()
         while len(data) < minimum:
             result = await self._stream._read()
             if result.done:
@@ -81,14 +86,14 @@ class BYOBReader(DefaultReader):
             if not is_buffer(result.value):
                 raise type_error("This ReadableStream did not return bytes.")
             data += as_bytes(result.value)
-        fitting, rest = data[: view.byteLength], data[view.byteLength :]
+        fitting, rest = data[:size], data[size:]
         if rest:
             self._stream._queue.appendleft(byte_array(rest))
             self._stream._queued += 1.0
-        buffer = ArrayBuffer.make(bytearray(view.byteLength))
+        buffer = ArrayBuffer.make(bytearray(size))
         buffer.writable()[: len(fitting)] = fitting
         filled = type(view).make(buffer, 0, len(fitting) // view.size)
-        return JsObject.make({"done": not fitting, "value": filled})
+        return JsObject.make({"value": filled, "done": not fitting})
 
 
 class StreamIterator(JsProxy):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, Protocol
 
+from pyflare.interop.awaiting import value_of
 from pyflare.interop.promise import JsPromise, start
 from pyflare.interop.web.bytes import byte_array
 from pyflare.interop.web.callback import Callback, begin, member
@@ -83,7 +84,7 @@ class IterableSource:
 
     async def _next(self, controller: Controller) -> None:
         try:
-            chunk = await anext(self._items) if self._async else next(self._items)
+            chunk = await anext(self._items) if self._async else await value_of(next(self._items))
         except (StopAsyncIteration, StopIteration):
             controller._stream._end()
         else:

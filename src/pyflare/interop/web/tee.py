@@ -54,6 +54,6 @@ def tee(stream: ReadableStream) -> tuple[ReadableStream, ReadableStream]:
     first: ReadableStream = ReadableStream.make()
     second: ReadableStream = ReadableStream.make()
     for branch in (first, second):
-        branch._length = stream._length
+        branch._length, branch._bytes = stream._length, stream._bytes
         branch._begin(branches)
     return first, second

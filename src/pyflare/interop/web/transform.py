@@ -14,15 +14,20 @@ from pyflare.interop import scope
 from pyflare.interop.buffers import as_bytes, is_buffer
 from pyflare.interop.errors import type_error
 from pyflare.interop.promise import JsPromise
-from pyflare.interop.proxy import JsProxy, get, is_nullish
-from pyflare.interop.web.bytes import byte_array, utf8
+from pyflare.interop.proxy import JsProxy, is_nullish
+from pyflare.interop.web.bytes import byte_array
 from pyflare.interop.web.callback import Callback, begin, fulfil, member, settled, when_failed
 from pyflare.interop.web.readable import Controller, ReadableStream
+from pyflare.interop.web.strategies import high_water_mark, whole
 from pyflare.interop.web.writable import WritableStream
 
 NOT_BYTES = (
     "This TransformStream is being used as a byte stream, but received an object of "
     "non-ArrayBuffer/ArrayBufferView type on its writable side."
+)
+TEXT = (
+    "This TransformStream is being used as a byte stream, but received a string on its writable side. If you wish to "
+    "write a string, you'll probably want to explicitly UTF-8-encode it with TextEncoder."
 )
 
 
@@ -174,7 +179,7 @@ class TransformStream(JsProxy):
     def construct(cls, members: Any = None, write_strategy: Any = None, read_strategy: Any = None) -> TransformStream:
         if not scope.enabled("transformstream_enable_standard_constructor"):
             return IdentityTransformStream.construct()
-        marks = float(get(write_strategy, "highWaterMark", 1.0)), float(get(read_strategy, "highWaterMark", 0.0))
+        marks = high_water_mark(write_strategy, 1.0), high_water_mark(read_strategy, 0.0)
         return cls.make(Identity() if is_nullish(members) else UserTransformer(members), *marks)
 
     def js_properties(self) -> dict[str, Any]:
@@ -217,7 +222,7 @@ class UserTransformer:
 
 
 class Bytes(Identity):
-    """The transformer of the runtime's own byte streams; text is encoded, other values are refused.
+    """The transformer of the runtime's own byte streams; other values are refused.
 
     `expected`: how many bytes a FixedLengthStream must carry.
     """
@@ -226,11 +231,11 @@ class Bytes(Identity):
         self._expected, self._seen = expected, 0
 
     def check(self, chunk: Any) -> None:
-        if not isinstance(chunk, str) and not is_buffer(chunk):
-            raise type_error(NOT_BYTES)
+        if not is_buffer(chunk):
+            raise type_error(TEXT if isinstance(chunk, str) else NOT_BYTES)
 
     def transform(self, chunk: Any, controller: Any) -> None:
-        data = utf8(chunk) if isinstance(chunk, str) else as_bytes(chunk)
+        data = as_bytes(chunk)
         self._seen += len(data)
         if self._expected is not None and self._seen > self._expected:
             raise type_error("Attempt to write too many bytes through a FixedLengthStream.")
@@ -247,7 +252,9 @@ class IdentityTransformStream(TransformStream):
 
     @classmethod
     def construct(cls, *_: Any) -> IdentityTransformStream:
-        return cls.make(Bytes())
+        stream: IdentityTransformStream = cls.make(Bytes())
+        stream.readable._bytes = True
+        return stream
 
 
 class FixedLengthStream(IdentityTransformStream):
@@ -255,8 +262,7 @@ class FixedLengthStream(IdentityTransformStream):
 
     @classmethod
     def construct(cls, length: Any = 0, *_: Any) -> FixedLengthStream:
-        if not isinstance(length, (int, float)) or length < 0:
-            raise type_error("FixedLengthStream requires an integer expected length.")
-        stream: FixedLengthStream = cls.make(Bytes(int(length)))
-        stream.readable._length = int(length)
+        expected = int(whole(length))
+        stream: FixedLengthStream = cls.make(Bytes(expected))
+        stream.readable._length, stream.readable._bytes = expected, True
         return stream

@@ -12,12 +12,15 @@ from typing import Any, ClassVar, Protocol
 from pyflare.interop.convert import unwrap
 from pyflare.interop.errors import type_error
 from pyflare.interop.promise import JsPromise
-from pyflare.interop.proxy import JsProxy, get
+from pyflare.interop.proxy import JsProxy
+from pyflare.interop.web.abort import AbortSignal
 from pyflare.interop.web.callback import Callback, begin, fulfil, member, settled
+from pyflare.interop.web.strategies import high_water_mark
 
 WRITABLE, CLOSING, CLOSED, ERRORED = "writable", "closing", "closed", "errored"
 LOCKED = "This WritableStream is currently locked to a writer."
 RELEASED = "This WritableStream writer has been released."
+ENDING = "Cannot close a writer that is already being closed"
 FINISHED = "This WritableStream has been closed."
 
 _CLOSE = object()  # the last entry of the queue
@@ -52,7 +55,7 @@ class WritableStream(JsProxy):
 
     @classmethod
     def construct(cls, members: Any = None, strategy: Any = None) -> WritableStream:
-        return cls.make(UserSink(members), float(get(strategy, "highWaterMark", 1.0)))
+        return cls.make(UserSink(members), high_water_mark(strategy, 1.0))
 
     def js_properties(self) -> dict[str, Any]:
         return {}
@@ -87,7 +90,7 @@ class WritableStream(JsProxy):
         return promise
 
     def _finish(self) -> JsPromise:
-        refusal = self._refusal()
+        refusal = type_error(ENDING) if self._state is CLOSING else self._refusal()
         if refusal is not None:
             return JsPromise.reject(refusal)
         promise: JsPromise = JsPromise.make()
@@ -141,13 +144,16 @@ class WritableStream(JsProxy):
         self._state, self._error = ERRORED, reason
         while self._queue:
             self._queue.popleft()[1]._reject(reason)
-        self._ready = JsPromise.reject(reason)
+        if self._ready.settled:
+            self._ready = JsPromise.make()
+        self._ready._reject(reason)
         self._closed._reject(reason)
 
     def _abort(self, reason: Any) -> JsPromise:
         if self._state in (CLOSED, ERRORED):
             return JsPromise.resolve()
         self._fail(reason)
+        self._controller.signal._abort(reason)
         if self._writing is not None:
             self._writing._reject(reason)
         answer: JsPromise = JsPromise.make()
@@ -234,13 +240,17 @@ class WritableController(JsProxy):
 
     def __init__(self, stream: WritableStream) -> None:
         self._stream = stream
+        self._signal: AbortSignal | None = None
 
     def js_properties(self) -> dict[str, Any]:
         return {}
 
     @property
-    def signal(self) -> Any:
-        return None
+    def signal(self) -> AbortSignal:
+        """Aborts when the stream is aborted."""
+        if self._signal is None:
+            self._signal = AbortSignal.make()
+        return self._signal
 
     def error(self, reason: Any = None) -> None:
         self._stream._fail(reason)
