@@ -170,12 +170,14 @@ def test_a_time_of_zero_is_a_time_and_one_that_is_no_number_is_500() -> None:
     crons = Crons()
     assert ask(scheduled(crons), "/cdn-cgi/handler/scheduled?time=0")[0] == 200
     assert crons.calls == [("", 0.0)]
-    for wrong in ("soon", "NaN", "Infinity", "9000000000000000"):
+    for wrong in ("soon", "NaN", "Infinity", "0x", "9000000000000000", "0x" + "f" * 500, "9" * 5_000):
         assert ask(scheduled(crons), f"/cdn-cgi/handler/scheduled?time={wrong}")[0] == 500
 
 
 @pytest.mark.cloudflare("miniflare, core/scheduled.ts: parseInt, unless it is empty")
-@pytest.mark.parametrize(("given", "time_ms"), [("", None), ("1700000000123.7", 1_700_000_000_123), ("-5", -5)])
+@pytest.mark.parametrize(
+    ("given", "time_ms"), [("", None), ("1700000000123.7", 1_700_000_000_123), ("-5", -5), ("0x1F4g", 500)]
+)
 def test_a_time_is_read_as_parse_int_does(given: str, time_ms: float | None) -> None:
     crons = Crons()
     assert ask(scheduled(crons), f"/cdn-cgi/handler/scheduled?time={given}")[0] == 200
