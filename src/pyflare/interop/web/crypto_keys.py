@@ -100,6 +100,8 @@ def algorithm_name(algorithm: Any) -> str:
 
 
 def hash_name(algorithm: Any) -> str:
+    if algorithm is None:
+        raise type_error('Missing field "hash" in "algorithm".')
     name = algorithm_name(algorithm)
     if name not in HASHES:
         raise not_supported("Unrecognized or unimplemented digest algorithm requested.")
@@ -114,9 +116,7 @@ def data_of(value: Any, method: str, owner: str = "SubtleCrypto", number: int = 
     """The bytes of a BufferSource; Python's own bytes are none before `to_js`."""
     value = unwrap(value)
     if not is_buffer(value):
-        raise type_error(
-            f"Failed to execute '{method}' on '{owner}': parameter {number} is not of type 'BufferSource'."
-        )
+        raise type_error(f"Failed to execute '{method}' on '{owner}': parameter {number} is not of type 'Array'.")
     return as_bytes(value)
 
 

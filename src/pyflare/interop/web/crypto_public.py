@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pyflare.interop.containers import to_text
-from pyflare.interop.errors import dom_exception
+from pyflare.interop.errors import dom_exception, type_error
 from pyflare.interop.proxy import JsObject, get, is_nullish
 from pyflare.interop.web.bytes import byte_array
 from pyflare.interop.web.crypto_keys import (
@@ -57,7 +57,9 @@ class Pair(Family):
         require_cryptography(self.name)
         private = self.new_key(algorithm)
         allowed = (*self.private_usages, *self.public_usages)
-        wanted = set(usage_list(usages, "private", self.name, allowed, "generate"))
+        wanted = set(usage_list(usages, "public", self.name, allowed, "generate"))
+        if not wanted & set(self.private_usages):
+            raise dom_exception("Attempt to generate asymmetric keys with no valid private key usages.", "SyntaxError")
         described = self.describe(private, algorithm)
         halves = {
             "publicKey": CryptoKey.make(
@@ -293,7 +295,9 @@ def _curve(name: Any) -> Any:
 def _peer(algorithm: Any) -> CryptoKey:
     peer = get(algorithm, "public")
     if not isinstance(peer, CryptoKey):
-        raise dom_exception('Missing field "public" in "algorithm".', "TypeError")
+        raise type_error('Missing field "public" in "derivedKeyParams".')
+    if peer.type != "public":
+        raise dom_exception(f'The provided key has type "{peer.type}", not "public"', "InvalidAccessError")
     return peer
 
 
@@ -301,8 +305,11 @@ def _cut(secret: bytes, bits: int | None) -> bytes:
     if bits is None:
         return secret
     if bits > len(secret) * 8:
-        raise operation_error(f"Derived key length ({bits} bits) is too long; the shared secret has {len(secret) * 8}.")
-    return secret[: bits // 8]
+        raise operation_error(
+            f"Derived key length ({bits} bits) is too long (should be at most {len(secret) * 8} bits)."
+        )
+    whole, odd = divmod(bits, 8)
+    return secret[:whole] + (bytes([secret[whole] & (0xFF00 >> odd) & 0xFF]) if odd else b"")
 
 
 class Edwards(Pair):

@@ -5,8 +5,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+import re
 from typing import Any
 
+from pyflare.interop.arguments import to_int32
+from pyflare.interop.containers import to_text
 from pyflare.interop.errors import JsException, dom_exception, type_error
 from pyflare.interop.proxy import get, is_nullish
 from pyflare.interop.web.crypto_keys import (
@@ -23,6 +26,10 @@ from pyflare.interop.web.crypto_keys import (
 
 HASH_BLOCK_BITS = {"SHA-1": 512, "SHA-256": 512, "SHA-384": 1024, "SHA-512": 1024, "MD5": 512}
 AES_BITS = (128, 192, 256)
+GCM_TAG_BITS = (32, 64, 96, 104, 112, 120, 128)
+AES_BLOCK = 16  # bytes
+
+_BASE64_URL = re.compile("[A-Za-z0-9_-]+")
 
 
 def require_cryptography(purpose: str) -> None:
@@ -91,8 +98,10 @@ class Secret(Family):
         if get(data, "kty") != "oct":
             raise data_error(
                 f'Symmetric "jwk" key import requires a JSON Web Key with Key Type parameter "kty" equal to '
-                f'"oct" (encountered "{get(data, "kty")}").'
+                f'"oct" (encountered "{to_text(get(data, "kty"))}").'
             )
+        if not _BASE64_URL.fullmatch(to_text(get(data, "k", ""))):
+            raise data_error(f'{self.name} "jwk" key import requires a base64Url encoding of the key')
         return decode_url(get(data, "k"))
 
     def jwk_name(self, key: CryptoKey) -> str:
@@ -110,20 +119,41 @@ class Hmac(Secret):
     usages = ("sign", "verify")
 
     def import_key(self, form: str, data: Any, algorithm: Any, extractable: bool, usages: Any) -> CryptoKey:
-        return self._make(self.material(form, data), algorithm, extractable, usages, "import")
+        secret, given = self.material(form, data), get(algorithm, "length")
+        self._check_jwk(data if form == "jwk" else None, hash_name(get(algorithm, "hash")), extractable)
+        most = len(secret) * 8
+        bits = most if given is None else to_int32(given)
+        if not max(most - 8, 0) < bits <= most:
+            raise data_error(
+                f"Imported HMAC key length ({bits}) must be a non-zero value up to 7 bits less than, and no greater "
+                f"than, the bit length of the raw key data ({most})."
+            )
+        return self._make(secret, bits, algorithm, extractable, usages, "import")
+
+    def _check_jwk(self, jwk: Any, hash_algorithm: str, extractable: bool) -> None:
+        name, expected = get(jwk, "alg"), hash_algorithm.replace("SHA-", "HS")
+        if not is_nullish(name) and name != expected:
+            raise data_error(
+                'HMAC "jwk" key import specifies "alg" that is incompatible with the hash name (encountered '
+                f'"{to_text(name)}", expected "{expected}").'
+            )
+        if get(jwk, "ext") is False and extractable:
+            raise data_error('JWK ext field for "HMAC" is set to false but extractable is true')
 
     def generate(self, algorithm: Any, extractable: bool, usages: Any) -> CryptoKey:
         bits = self.key_bits(algorithm) or 0
-        return self._make(os.urandom((bits + 7) // 8), algorithm, extractable, usages, "generate")
+        if not bits:
+            raise operation_error("HMAC key length must be a non-zero unsigned long integer (requested 0).")
+        return self._make(os.urandom((bits + 7) // 8), bits, algorithm, extractable, usages, "generate")
 
-    def _make(self, secret: bytes, algorithm: Any, extractable: bool, usages: Any, action: str) -> CryptoKey:
+    def _make(self, secret: bytes, bits: int, algorithm: Any, extractable: bool, usages: Any, action: str) -> CryptoKey:
         wanted = usage_list(usages, "secret", self.name, self.usages, action)
-        described = {"name": self.name, "hash": {"name": hash_name(get(algorithm, "hash"))}, "length": len(secret) * 8}
+        described = {"name": self.name, "hash": {"name": hash_name(get(algorithm, "hash"))}, "length": bits}
         return CryptoKey.make("secret", extractable, described, wanted, secret)
 
     def key_bits(self, algorithm: Any) -> int | None:
         length = get(algorithm, "length")
-        return HASH_BLOCK_BITS[hash_name(get(algorithm, "hash"))] if is_nullish(length) else int(length)
+        return HASH_BLOCK_BITS[hash_name(get(algorithm, "hash"))] if is_nullish(length) else to_int32(length)
 
     def jwk_name(self, key: CryptoKey) -> str:
         return key.hash.replace("SHA-", "HS")
@@ -157,7 +187,9 @@ class Aes(Secret):
     def key_bits(self, algorithm: Any) -> int | None:
         length = get(algorithm, "length")
         if length not in AES_BITS:
-            raise operation_error(f'Generated AES key length must be 128, 192, or 256 bits but requested "{length}".')
+            raise operation_error(
+                f"Generated AES key length must be 128, 192, or 256 bits but requested {to_int32(length)}."
+            )
         return int(length)
 
     def jwk_name(self, key: CryptoKey) -> str:
@@ -170,6 +202,8 @@ class Aes(Secret):
             from cryptography.hazmat.primitives.keywrap import aes_key_wrap  # noqa: PLC0415  (see above)
 
             return aes_key_wrap(key.handle, data)
+        if self.name == "AES-CTR":
+            return self._count(algorithm, key, data)
         if self.name == "AES-CBC":
             padder = padding.PKCS7(128).padder()
             data = padder.update(data) + padder.finalize()
@@ -184,12 +218,17 @@ class Aes(Secret):
         from cryptography.hazmat.primitives import padding  # noqa: PLC0415  (see above)
         from cryptography.hazmat.primitives.keywrap import InvalidUnwrap, aes_key_unwrap  # noqa: PLC0415  (see above)
 
-        tag = None
+        if self.name == "AES-CTR":
+            return self._count(algorithm, key, data)
+        tag, expected = None, len(data)
+        if self.name == "AES-CBC":
+            expected = max(len(data) - 1, 0) // AES_BLOCK * AES_BLOCK
         try:
             if self.name == "AES-KW":
                 return aes_key_unwrap(key.handle, data)
             if self.name == "AES-GCM":
                 data, tag = _split_tag(data, _tag_bytes(algorithm))
+                expected = len(data)
             decryptor: Any = self._cipher(algorithm, key, tag).decryptor()
             if self.name == "AES-GCM":
                 decryptor.authenticate_additional_data(option_bytes(algorithm, "additionalData", b""))
@@ -202,7 +241,7 @@ class Aes(Secret):
             raise operation_error(
                 "Decryption failed. This could be due to a ciphertext authentication failure, bad padding, incorrect "
                 f"CryptoKey, or another algorithm-specific reason. Input length was {len(data)}, output length "
-                f"expected to be {len(data)} for {self.name}"
+                f"expected to be {expected} for {self.name}"
             ) from None
 
     def _cipher(self, algorithm: Any, key: CryptoKey, tag: bytes | None) -> Any:
@@ -219,14 +258,35 @@ class Aes(Secret):
             if len(iv) != 16:
                 raise operation_error(f"AES-CBC IV must be 16 bytes long (provided {len(iv)} bytes).")
             mode = modes.CBC(iv)
-        else:
-            mode = modes.CTR(option_bytes(algorithm, "counter"))
         return Cipher(algorithms.AES(key.handle), mode)
+
+    def _count(self, algorithm: Any, key: CryptoKey, data: bytes) -> bytes:
+        """AES-CTR: the last `length` bits of the counter begin again after their last value."""
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes  # noqa: PLC0415  (see above)
+
+        counter, bits = option_bytes(algorithm, "counter"), to_int32(get(algorithm, "length"))
+        if len(counter) != AES_BLOCK:
+            raise operation_error(f"Counter must have length of {AES_BLOCK} bytes (provided {len(counter)}).")
+        if not 0 < bits <= AES_BLOCK * 8:
+            raise operation_error(f"Invalid counter of {bits} bits length provided.")
+        if -(-len(data) // AES_BLOCK) > 1 << bits:
+            raise operation_error("Counter block values will repeat.")
+        start = int.from_bytes(counter, "big")
+        first = start >> bits << bits  # the same with a count of zero
+        until_zero = ((1 << bits) - (start - first)) * AES_BLOCK
+        done = b""
+        for value, piece in ((start, data[:until_zero]), (first, data[until_zero:])):
+            encryptor: Any = Cipher(algorithms.AES(key.handle), modes.CTR(value.to_bytes(AES_BLOCK, "big"))).encryptor()
+            done += encryptor.update(piece) + encryptor.finalize()
+        return done
 
 
 def _tag_bytes(algorithm: Any) -> int:
-    length = get(algorithm, "tagLength")
-    return 16 if is_nullish(length) else int(length) // 8
+    given = get(algorithm, "tagLength")
+    bits = 128 if given is None else to_int32(given)
+    if bits not in GCM_TAG_BITS:
+        raise operation_error(f"Invalid AES-GCM tag length {bits}.")
+    return bits // 8
 
 
 def _split_tag(data: bytes, size: int) -> tuple[bytes, bytes]:
@@ -254,22 +314,29 @@ class Derivation(Secret):
         return None
 
     def derive(self, algorithm: Any, key: CryptoKey, bits: int | None) -> bytes:
-        if bits is None or bits % 8:
-            raise operation_error("Derived key length must be a multiple of 8 bits.")
+        if bits is None:
+            raise operation_error(f"{self.name} cannot derive a key with null length.")
+        if bits % 8:
+            raise operation_error(
+                f"{self.name} requires a derived key length that is a multiple of eight (requested {bits})."
+            )
         name, salt = HASHES[hash_name(get(algorithm, "hash"))], option_bytes(algorithm, "salt")
         if self.name == "HKDF":
             return _hkdf(name, key.handle, salt, option_bytes(algorithm, "info"), bits // 8)
-        iterations = get(algorithm, "iterations")
-        if not isinstance(iterations, int) or iterations < 1:
+        given = get(algorithm, "iterations")
+        if given is None:
             raise type_error('Missing field "iterations" in "algorithm".')
-        return hashlib.pbkdf2_hmac(name, key.handle, salt, iterations, bits // 8)
+        iterations = to_int32(given)
+        if iterations < 1:
+            raise operation_error(f"PBKDF2 requires a positive iteration count (requested {iterations}).")
+        return hashlib.pbkdf2_hmac(name, key.handle, salt, iterations, bits // 8) if bits else b""
 
 
 def _hkdf(name: str, secret: bytes, salt: bytes, info: bytes, size: int) -> bytes:
     """RFC 5869."""
     digest_size = hashlib.new(name).digest_size
     if size > 255 * digest_size:
-        raise operation_error("HKDF deriveBits failed: the requested length is too large.")
+        raise operation_error("HKDF deriveBits failed.")
     extracted = hmac.digest(salt or bytes(digest_size), secret, name)
     block = output = b""
     for counter in range(1, -(-size // digest_size) + 1):

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Protocol
 from pyflare.interop.convert import unwrap
 from pyflare.interop.errors import type_error
 from pyflare.interop.promise import JsPromise
-from pyflare.interop.proxy import JsProxy
+from pyflare.interop.proxy import JsProxy, jsnull
 from pyflare.interop.web.abort import AbortSignal
 from pyflare.interop.web.callback import Callback, begin, fulfil, member, settled
 from pyflare.interop.web.strategies import high_water_mark
@@ -209,7 +209,7 @@ class Writer(JsProxy):
     def desiredSize(self) -> Any:
         stream = self._held()
         if stream._state is ERRORED:
-            return None
+            return jsnull
         return 0 if stream._state is CLOSED else int(stream._desired)
 
     @property
