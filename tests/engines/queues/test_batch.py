@@ -147,12 +147,14 @@ def test_what_is_no_object_is_no_options() -> None:
     assert batch.verdict == ([], {}, [0, 1, 2])
 
 
-@pytest.mark.parametrize("seconds", [-1, 86_401])
-def test_a_delay_out_of_bounds_raises_at_the_call(seconds: int) -> None:
+@pytest.mark.cloudflare("workerd, api/queue.c++: retry() and retryAll() look at no limit")
+@pytest.mark.parametrize(("seconds", "taken"), [(-1, 0), (86_401, 86_400)])
+def test_a_delay_out_of_bounds_is_told_of_and_the_nearest_is_taken(seconds: int, taken: int) -> None:
     batch = Batch()
-    with pytest.raises(JsException, match="between 0 and 86400"):
-        batch.messages[0].retry(delaySeconds=seconds)
-    assert batch.verdict == ([], {}, [0, 1, 2])
+    batch.messages[0].retry(delaySeconds=seconds)
+    batch.js.retryAll(delaySeconds=seconds)
+    assert batch.verdict[1] == {0: taken, 1: taken, 2: taken}
+    assert [f"but received {seconds}; {taken} is taken" in told for told in batch.warnings] == [True, True]
 
 
 def test_a_delay_loses_its_fraction() -> None:

@@ -16,7 +16,6 @@ from pyflare.engines.queues.rows import Row
 from pyflare.interop.arguments import to_int32
 from pyflare.interop.containers import JsArray
 from pyflare.interop.dates import JsDate
-from pyflare.interop.errors import range_error
 from pyflare.interop.proxy import JsObject, JsProxy, options
 
 ACK, RETRY = "ack", "retry"
@@ -121,15 +120,22 @@ class MessageBatch(JsProxy):
         self._delay = self._delay if delay is None else delay
 
     def _delay_of(self, call: str, of: str, how: Any) -> int | None:
-        """`delaySeconds` as the integer that JavaScript makes of it; None: not given."""
+        """`delaySeconds` as the integer that JavaScript makes of it, within its limits; None: not given.
+
+        The runtime refuses none here, unlike `send`: what is beyond the limits of queues/platform/limits is told of.
+        """
         given = fields(how, not_of_type(call, of, 1, "QueueRetryOptions"))
         for sentence in ignored(call, given, DELAY, self._told):
             self._warn(f"Queue {self.queue}: {sentence}")
         asked = given.get("delaySeconds")
-        delay = None if asked is None else to_int32(asked)
-        if delay is not None and not 0 <= delay <= MAX_DELAY_SECONDS:
-            raise range_error(f"delaySeconds must be between 0 and {MAX_DELAY_SECONDS}, but received {delay}")
-        return delay
+        if asked is None:
+            return None
+        delay = to_int32(asked)
+        taken = min(max(delay, 0), MAX_DELAY_SECONDS)
+        if taken != delay:
+            limits = f"delaySeconds of {call}() must be between 0 and {MAX_DELAY_SECONDS}"
+            self._warn(f"Queue {self.queue}: {limits}, but received {delay}; {taken} is taken")
+        return taken
 
 
 class Verdict:
