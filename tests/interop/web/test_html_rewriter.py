@@ -182,7 +182,7 @@ def test_a_comment_cannot_close_itself() -> None:
             seen.append(str(raised))
 
     handled("<p><!--a--></p>", "p", comments=act)
-    assert seen == ["TypeError: Parser error: Comment text shouldn't contain a comment-closing sequence."]
+    assert seen == ["TypeError: Parser error: Comment text shouldn't contain comment closing sequence (`-->`)."]
 
 
 def test_the_document_has_a_doctype_texts_and_an_end() -> None:
@@ -310,3 +310,43 @@ def test_pages_flow_through_before_they_are_complete() -> None:
         return bytes(read.value.to_bytes())
 
     assert run(main) == b"<p>first"
+
+
+@pytest.mark.parametrize("name", ["noscript", "plaintext"])
+def test_there_are_no_elements_in_text(name: str) -> None:
+    page = f"<{name}><p>x</p>"
+    assert rewritten(page, "p", lambda p: p.remove()) == page
+
+
+def test_a_new_name_is_read_in_lower_case_and_written_as_given() -> None:
+    seen: list[str] = []
+
+    def rename(element: Any) -> None:
+        element.tagName = "H1"
+        seen.append(element.tagName)
+
+    assert (rewritten("<p>x</p>", "p", rename), seen) == ("<H1>x</H1>", ["h1"])
+
+
+def test_a_name_begins_with_a_letter() -> None:
+    def rename(element: Any) -> None:
+        element.tagName = "1a"
+
+    async def main() -> str:
+        rewriter = HTMLRewriter.new().on("p", create_proxy(Bag(element=rename)))
+        return await rejection(rewriter.transform(Response.new("<p>")).text())
+
+    assert run(main) == (
+        "TypeError: Parser error: The first character of the tag name should be an ASCII alphabetical character."
+    )
+
+
+def test_a_later_handler_of_the_end_tag_takes_the_place_of_the_first() -> None:
+    seen: list[int] = []
+
+    def listen(element: Any) -> None:
+        element.onEndTag(lambda _: seen.append(1))
+        element.onEndTag(lambda _: seen.append(2))
+
+    rewritten("<p>x</p>", "p", listen)
+    assert seen == [2]

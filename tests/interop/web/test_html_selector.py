@@ -100,3 +100,7 @@ def test_selectors_look_at_the_ancestors(selector: str, selected: bool) -> None:
 )
 def test_what_is_no_selector_is_a_type_error(selector: str, message: str) -> None:
     assert thrown(lambda: Selector(selector)) == f"TypeError: Parser error: {message}"
+
+
+def test_the_name_of_an_attribute_is_in_lower_case() -> None:
+    assert [Selector(text).matches([HTML, DIV]) for text in ("[id]", "[ID]")] == [True, False]

@@ -78,3 +78,14 @@ def test_the_sources_of_all_tokens_are_the_page(parts: list[str]) -> None:
     seen = [token.raw for part in parts for token in tokenizer.feed(part)]
     seen += [token.raw for token in tokenizer.feed("", final=True)]
     assert "".join(seen) == "".join(parts)
+
+
+def test_an_attribute_without_its_value_keeps_its_name() -> None:
+    tag = next(Tokenizer().feed("<p a=>x"))
+    assert isinstance(tag, StartTag)
+    assert tag.attributes == [("a", "", "a=")]
+
+
+def test_a_comment_that_the_document_cuts_off_is_one() -> None:
+    assert list(Tokenizer().feed("<!--a", final=True)) == [Comment("<!--a", "a")]
+    assert kinds("a</") == ["Text", "Text"]

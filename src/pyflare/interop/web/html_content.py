@@ -14,6 +14,7 @@ from pyflare.interop.convert import unwrap
 from pyflare.interop.errors import type_error
 from pyflare.interop.proxy import JsProxy, get, jsnull, options
 from pyflare.interop.web import html_tokens as tokens
+from pyflare.interop.web.callback import is_function
 from pyflare.interop.web.html_selector import fault
 from pyflare.interop.web.iterator import JsIterator, pair_array
 from pyflare.interop.web.readable import ReadableStream
@@ -123,7 +124,7 @@ class Comment(Content):
         self._check()
         text = to_text(value)
         if "-->" in text:
-            raise fault("Comment text shouldn't contain a comment-closing sequence.")
+            raise fault("Comment text shouldn't contain comment closing sequence (`-->`).")
         self._text = text
 
     def source(self) -> str:
@@ -200,7 +201,7 @@ class EndTag(Content):
     @property
     def name(self) -> str:
         self._check()
-        return self._token.name if self._name is None else self._name
+        return self._token.name if self._name is None else self._name.lower()
 
     @name.setter
     def name(self, value: Any) -> None:
@@ -282,12 +283,15 @@ class Element(Content):
     @property
     def tagName(self) -> str:
         self._check()
-        return self.name if self._renamed is None else self._renamed
+        return self.name if self._renamed is None else self._renamed.lower()
 
     @tagName.setter
     def tagName(self, value: Any) -> None:
         self._check()
-        self._renamed = _valid(to_text(value), "tag name", "Tag name")
+        name = _valid(to_text(value), "tag name", "Tag name")
+        if not (name[0].isascii() and name[0].isalpha()):
+            raise fault("The first character of the tag name should be an ASCII alphabetical character.")
+        self._renamed = name
 
     @property
     def namespaceURI(self) -> str:
@@ -353,9 +357,11 @@ class Element(Content):
 
     def onEndTag(self, handler: Callable[..., Any]) -> None:
         self._check()
+        if not is_function(handler):
+            raise type_error("Failed to execute 'onEndTag' on 'Element': parameter 1 is not of type 'function'.")
         if not self.has_content:
             raise fault("No end tag.")
-        self.end_handlers.append(handler)
+        self.end_handlers = [handler]  # in the place of an earlier one
 
 
 def _valid(name: str, what: str, capitalized: str) -> str:

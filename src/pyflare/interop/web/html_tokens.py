@@ -11,11 +11,13 @@ from dataclasses import dataclass
 HTML, SVG, MATHML = "http://www.w3.org/1999/xhtml", "http://www.w3.org/2000/svg", "http://www.w3.org/1998/Math/MathML"
 
 # Elements whose content is text up to their end tag.
-RAW_TEXT = frozenset({"script", "style", "xmp", "iframe", "noembed", "noframes", "textarea", "title"})
+RAW_TEXT = frozenset(
+    {"script", "style", "xmp", "iframe", "noembed", "noframes", "textarea", "title", "noscript", "plaintext"}
+)
 
 _ATTRIBUTE = (
     r"""(?P<name>(?>[^\s/>][^\s/>=]*+))"""
-    r"""(?:\s*+=\s*+(?:"(?P<double>[^"]*+)"|'(?P<single>[^']*+)'|(?P<bare>[^\s>"'][^\s>]*+)|(?=>))|(?!\s*+=))"""
+    r"""(?:\s*+=\s*+(?:"(?P<double>[^"]*+)"|'(?P<single>[^']*+)'|(?P<bare>[^\s>"'][^\s>]*+)|(?=>|\Z))|(?!\s*+=))"""
 )
 _ATTRIBUTES = re.compile(_ATTRIBUTE)
 _TAG = re.compile(
@@ -91,7 +93,7 @@ class Tokenizer:
                 if not final:
                     self._rest = source[at:]
                     return
-                yield Token(source[at:])
+                yield _cut_off(source[at:])
                 return
             at += len(token.raw)
             yield token
@@ -180,6 +182,13 @@ class Tokenizer:
     def _bogus(self, source: str, at: int, skip: int) -> Token | None:
         end = source.find(">", at)
         return None if end < 0 else Comment(source[at : end + 1], source[at + skip : end])
+
+
+def _cut_off(raw: str) -> Token:
+    """What is left when the document ends within it: a comment counts, a tag does not."""
+    if raw.startswith("<!--"):
+        return Comment(raw, raw[4:])
+    return Text(raw) if raw == "</" else Token(raw)
 
 
 def _doctype(raw: str) -> Doctype:
