@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from pyflare.interop.containers import JsMap
@@ -117,3 +119,19 @@ def test_a_pair_of_headers_must_be_a_sequence(pair: object) -> None:
     assert thrown(lambda: Headers.new(js([pair]))) == (
         "TypeError: Incorrect type: the provided value is not of type 'Sequence'."
     )
+
+
+def test_what_is_missing_is_named_and_what_is_too_many_is_passed_over() -> None:
+    headers: Any = Headers.new(js({"a": "1"}))
+    assert headers.get("a", "b", "c") == "1"
+    assert (
+        thrown(headers.get) == "TypeError: Failed to execute 'get' on 'Headers': parameter 1 is not of type 'string'."
+    )
+    assert thrown(lambda: headers.set("a")) == (
+        "TypeError: Failed to execute 'set' on 'Headers': parameter 2 is not of type 'string'."
+    )
+
+
+def test_headers_that_cannot_be_changed_say_so_first() -> None:
+    headers = Headers.make([("a", "1")], True)
+    assert thrown(lambda: headers.set("no name", "1")) == "TypeError: Can't modify immutable headers."

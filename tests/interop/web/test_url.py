@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from pyflare.interop.proxy import jsnull
@@ -110,3 +112,11 @@ def test_a_pair_of_params_must_be_a_sequence(pair: object) -> None:
     assert thrown(lambda: URLSearchParams.new(js([pair]))) == (
         "TypeError: Incorrect type: the provided value is not of type 'Sequence'."
     )
+
+
+def test_a_missing_name_of_a_parameter_is_told() -> None:
+    params: Any = URLSearchParams.new("a=1")
+    assert thrown(params.has) == (
+        "TypeError: Failed to execute 'has' on 'URLSearchParams': parameter 1 is not of type 'USVString'."
+    )
+    assert params.get("a", "b") == "1"

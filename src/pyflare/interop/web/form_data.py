@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from pyflare.interop.arguments import requires
 from pyflare.interop.containers import JsArray, to_text
 from pyflare.interop.convert import unwrap
 from pyflare.interop.errors import type_error
@@ -43,26 +44,32 @@ class FormData(PairList):
     def _listed(self) -> list[Entry]:
         return self._entries
 
+    @requires("string")
     def get(self, name: Any) -> Any:
         wanted = to_text(name)
         return next((value for known, value in self._entries if known == wanted), jsnull)
 
+    @requires("string")
     def getAll(self, name: Any) -> JsArray:
         wanted = to_text(name)
         return JsArray.make([value for known, value in self._entries if known == wanted])
 
+    @requires("string")
     def has(self, name: Any) -> bool:
         wanted = to_text(name)
         return any(known == wanted for known, _ in self._entries)
 
+    @requires("string", "File or Blob or string")
     def append(self, name: Any, value: Any, filename: Any = None) -> None:
         self._entries.append(_entry(name, value, filename))
 
+    @requires("string", "File or Blob or string")
     def set(self, name: Any, value: Any, filename: Any = None) -> None:
         entry = _entry(name, value, filename)
         at = next((at for at, known in enumerate(self._entries) if known[0] == entry[0]), len(self._entries))
         self._entries[at:] = [entry, *(known for known in self._entries[at:] if known[0] != entry[0])]
 
+    @requires("string")
     def delete(self, name: Any) -> None:
         wanted = to_text(name)
         self._entries[:] = [entry for entry in self._entries if entry[0] != wanted]

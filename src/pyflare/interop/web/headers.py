@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
+from pyflare.interop.arguments import requires
 from pyflare.interop.containers import JsArray, JsMap, to_text
 from pyflare.interop.convert import JsDoubleProxy
 from pyflare.interop.errors import type_error
@@ -126,11 +127,13 @@ class Headers(TextMap):
 
     # --- for JavaScript -------------------------------------------------------------------------------------------
 
+    @requires("string")
     def get(self, name: Any) -> Any:
         wanted = lower_name(to_text(name))
         values = [value for known, value in self.pairs() if known == wanted]
         return ", ".join(values) if values else jsnull
 
+    @requires("string")
     def getAll(self, name: Any) -> JsArray:
         wanted = lower_name(to_text(name))
         if wanted != "set-cookie":
@@ -140,13 +143,15 @@ class Headers(TextMap):
     def getSetCookie(self) -> JsArray:
         return JsArray.make([value for name, value in self.pairs() if name == "set-cookie"])
 
+    @requires("string")
     def has(self, name: Any) -> bool:
         wanted = lower_name(to_text(name))
         return any(known == wanted for known, _ in self.pairs())
 
+    @requires("string", "string")
     def set(self, name: Any, value: Any) -> None:
-        wanted, text = lower_name(to_text(name)), clean_value(value)
         pairs = self._writable()
+        wanted, text = lower_name(to_text(name)), clean_value(value)
         at = next((at for at, pair in enumerate(pairs) if pair[0] == wanted), None)
         if at is None:
             pairs.append((wanted, text))
@@ -154,13 +159,15 @@ class Headers(TextMap):
         pairs[at] = (wanted, text)
         pairs[at + 1 :] = [pair for pair in pairs[at + 1 :] if pair[0] != wanted]
 
+    @requires("string", "string")
     def append(self, name: Any, value: Any) -> None:
-        pair = (lower_name(to_text(name)), clean_value(value))
-        self._writable().append(pair)
-
-    def delete(self, name: Any) -> None:
-        wanted = lower_name(to_text(name))
         pairs = self._writable()
+        pairs.append((lower_name(to_text(name)), clean_value(value)))
+
+    @requires("string")
+    def delete(self, name: Any) -> None:
+        pairs = self._writable()
+        wanted = lower_name(to_text(name))
         pairs[:] = [pair for pair in pairs if pair[0] != wanted]
 
 

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, quote_plus
 
 import ada_url
 
-from pyflare.interop.arguments import to_string
+from pyflare.interop.arguments import requires, to_string
 from pyflare.interop.containers import JsArray, JsMap
 from pyflare.interop.convert import JsDoubleProxy
 from pyflare.interop.errors import type_error
@@ -200,27 +200,33 @@ class URLSearchParams(TextMap):
         for name, value in super()._walk():
             yield _shown(name), _shown(value)
 
+    @requires("USVString")
     def get(self, name: Any) -> Any:
         wanted = to_string(name)
         return next((_shown(value) for known, value in self._pairs if known == wanted), jsnull)
 
+    @requires("USVString")
     def getAll(self, name: Any) -> JsArray:
         wanted = to_string(name)
         return JsArray.make([_shown(value) for known, value in self._pairs if known == wanted])
 
+    @requires("USVString")
     def has(self, name: Any, value: Any = None) -> bool:
         return any(self._matches(pair, name, value) for pair in self._pairs)
 
+    @requires("USVString", "USVString")
     def set(self, name: Any, value: Any) -> None:
         pair = (to_string(name), to_string(value))
         at = next((at for at, known in enumerate(self._pairs) if known[0] == pair[0]), len(self._pairs))
         self._pairs[at:] = [pair, *(known for known in self._pairs[at:] if known[0] != pair[0])]
         self._changed()
 
+    @requires("USVString", "USVString")
     def append(self, name: Any, value: Any) -> None:
         self._pairs.append((to_string(name), to_string(value)))
         self._changed()
 
+    @requires("USVString")
     def delete(self, name: Any, value: Any = None) -> None:
         self._pairs[:] = [pair for pair in self._pairs if not self._matches(pair, name, value)]
         self._changed()
