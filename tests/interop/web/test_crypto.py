@@ -57,7 +57,7 @@ def test_a_digest_wants_a_buffer_and_a_known_algorithm() -> None:
             await rejection(subtle.digest("nope", js(b""))),
         ]
 
-    wrong = "TypeError: Failed to execute 'digest' on 'SubtleCrypto': parameter 2 is not of type 'Array'."
+    wrong = "TypeError: Failed to execute 'digest' on 'SubtleCrypto': parameter 2 is not of type 'BufferSource'."
     unknown = "NotSupportedError: Unrecognized or unimplemented digest algorithm requested."
     assert run(main) == [wrong, wrong, unknown]
 

@@ -68,7 +68,7 @@ class TextDecoder(JsProxy):
         if data is None:
             data = b""
         elif not is_buffer(data) and not isinstance(data, (bytes, bytearray, memoryview)):
-            raise type_error("Failed to execute 'decode' on 'TextDecoder': parameter 1 is not of type 'Array'.")
+            raise type_error("Failed to execute 'decode' on 'TextDecoder': parameter 1 is not of type 'BufferSource'.")
         return self.decode_bytes(as_bytes(data), final=not get(settings, "stream", False))
 
     def decode_bytes(self, data: bytes, final: bool) -> str:
