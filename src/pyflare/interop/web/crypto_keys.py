@@ -116,7 +116,9 @@ def data_of(value: Any, method: str, owner: str = "SubtleCrypto", number: int = 
     """The bytes of a BufferSource; Python's own bytes are none before `to_js`."""
     value = unwrap(value)
     if not is_buffer(value):
-        raise type_error(f"Failed to execute '{method}' on '{owner}': parameter {number} is not of type 'BufferSource'.")
+        raise type_error(
+            f"Failed to execute '{method}' on '{owner}': parameter {number} is not of type 'BufferSource'."
+        )
     return as_bytes(value)
 
 
