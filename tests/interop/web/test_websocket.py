@@ -319,3 +319,21 @@ def test_attachments_are_cloneable_and_small() -> None:
 )
 def test_a_client_wants_a_websocket_url(url: str, message: str) -> None:
     assert thrown(lambda: WebSocket.new(url)) == f"SyntaxError: WebSocket Constructor: {message}"
+
+
+def test_a_code_may_be_text_and_null_is_none() -> None:
+    client, _ = WebSocketPair.new()
+    client.accept()
+    assert thrown(lambda: client.close(jsnull)) == "InvalidAccessError: Invalid WebSocket close code: 0."
+    client.close("1000")
+
+
+@pytest.mark.parametrize(
+    ("protocols", "message"),
+    [
+        ("a b", "The protocol header token is invalid."),
+        (["chat", "chat"], "The protocols header cannot have repeating values."),
+    ],
+)
+def test_protocols_are_different_tokens(protocols: object, message: str) -> None:
+    assert thrown(lambda: WebSocket.new("ws://x/", js(protocols))) == f"SyntaxError: WebSocket Constructor: {message}"

@@ -20,7 +20,7 @@ from pyflare.interop.web.pairs import TextMap, sequence
 
 Pairs = list[tuple[str, str]]
 
-_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110, "token"
+TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")  # RFC 9110, "token"
 _BAD_VALUE = re.compile(r"[\0\r\n]")
 _BLANKS = " \t\r\n"
 
@@ -28,7 +28,7 @@ _BLANKS = " \t\r\n"
 @functools.lru_cache(maxsize=2048)
 def lower_name(name: str) -> str:
     """A header's name in lower case; TypeError when it is none."""
-    if not _NAME.fullmatch(name):
+    if not TOKEN.fullmatch(name):
         raise type_error("Invalid header name.")
     return name.lower()
 

@@ -14,6 +14,7 @@ from contextvars import Context, copy_context
 from typing import Any, ClassVar
 
 from pyflare.interop import scope
+from pyflare.interop.arguments import to_int32
 from pyflare.interop.buffers import ArrayBuffer, as_bytes, is_buffer
 from pyflare.interop.clone import clone
 from pyflare.interop.containers import to_text
@@ -208,13 +209,13 @@ class WebSocket(EventTarget):
 
 def _close_arguments(code: Any, reason: Any) -> tuple[int, str]:
     text = "" if is_nullish(reason) else to_text(reason)
-    if is_nullish(code):
+    if code is None:
         if text:
             raise _refused("If you specify a WebSocket close reason, you must also specify a code.")
         return NO_STATUS, ""
-    number = int(code) if isinstance(code, (int, float)) else 0
+    number = to_int32(code)
     if not 1000 <= number < 5000 or number in UNUSABLE_CODES:
-        raise _refused(f"Invalid WebSocket close code: {to_text(code)}.")
+        raise _refused(f"Invalid WebSocket close code: {number}.")
     if len(utf8(text)) > MAX_REASON_BYTES and scope.enabled("websocket_close_reason_byte_limit"):
         raise dom_exception(
             f"WebSocket close reason must not be longer than {MAX_REASON_BYTES} bytes when UTF-8 encoded.",

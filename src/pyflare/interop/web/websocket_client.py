@@ -17,7 +17,7 @@ from pyflare.interop.proxy import is_nullish
 from pyflare.interop.web import outbound
 from pyflare.interop.web.body import Body
 from pyflare.interop.web.channel import NO_STATUS, Channel
-from pyflare.interop.web.headers import Headers
+from pyflare.interop.web.headers import TOKEN, Headers
 from pyflare.interop.web.readable import LOST
 from pyflare.interop.web.request import Request
 from pyflare.interop.web.response import Response
@@ -37,7 +37,9 @@ def connect(cls: type[WebSocket], url: Any, protocols: Any) -> WebSocket:
     """JavaScript's constructor: checks at once, connects as a task of the event that runs."""
     check_not_global()
     address = _address(to_text(url))
-    wanted = [] if is_nullish(protocols) else [to_text(name) for name in _listed(protocols)]
+    wanted = [] if is_nullish(protocols) else [_token(to_text(name)) for name in _listed(protocols)]
+    if len(set(wanted)) < len(wanted):
+        raise _refused("The protocols header cannot have repeating values.")
     ours, theirs = Channel.pair()
     socket: WebSocket = WebSocket.make(ours)
     socket.url = address
@@ -48,6 +50,12 @@ def connect(cls: type[WebSocket], url: Any, protocols: Any) -> WebSocket:
 
 def _listed(protocols: Any) -> list[Any]:
     return list(protocols) if isinstance(protocols, (JsArray, list)) else [protocols]
+
+
+def _token(name: str) -> str:
+    if not TOKEN.fullmatch(name):
+        raise _refused("The protocol header token is invalid.")
+    return name
 
 
 def _address(text: str) -> str:
