@@ -18,7 +18,7 @@ from tests.support.rooms import Bench, js, refusal, settle
 
 pytestmark = pytest.mark.cloudflare("workerd, as miniflare runs it")
 
-VALUE = "ReadableStream or ArrayBuffer or ArrayBufferView or string or Blob"
+VALUE = "JsReadableStream or ArrayBuffer or ArrayBufferView or string or Blob"
 NO_DATE = "The value cannot be converted because it is not a valid Date."
 
 
@@ -135,7 +135,7 @@ def test_what_a_listing_includes_is_an_array_of_names(bucket: Any, include: Any,
         ("put", "onlyIf", "PutOptions", "Conditional or Headers"),
         ("put", "httpMetadata", "PutOptions", "HttpMetadata or Headers"),
         ("put", "customMetadata", "PutOptions", "object"),
-        ("put", "md5", "PutOptions", "JsBufferSource or string"),
+        ("put", "md5", "PutOptions", "BufferSource or string"),
         ("createMultipartUpload", "httpMetadata", "MultipartOptions", "HttpMetadata or Headers"),
         ("createMultipartUpload", "customMetadata", "MultipartOptions", "object"),
     ],

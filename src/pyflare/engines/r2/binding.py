@@ -45,7 +45,7 @@ NO_PART = (  # the runtime gives its own name for the type
     "Cannot initialize N7workerd3api11public_beta17R2MultipartUpload12UploadedPartE with required members from an "
     "undefined or null value."
 )
-VALUE = "ReadableStream or ArrayBuffer or ArrayBufferView or string or Blob"
+VALUE = "JsReadableStream or ArrayBuffer or ArrayBufferView or string or Blob"
 PRECONDITION_FAILED = 10031
 INCLUDABLE = ("httpMetadata", "customMetadata")
 

@@ -261,7 +261,7 @@ def _digest(algorithm: str, value: Any) -> Expected:
             raise type_error(f"{name} is {size} bytes, not {len(data)}")
         return Expected(algorithm, data.hex())
     if not isinstance(value, str):
-        raise wrong_field(algorithm, "PutOptions", "JsBufferSource or string")
+        raise wrong_field(algorithm, "PutOptions", "BufferSource or string")
     length = len(value.encode())
     if length != size * 2:
         raise type_error(f"{name} is {size * 2} hex characters, not {length}")
