@@ -90,10 +90,10 @@ class Fetcher(JsProxy):
             response = await self._js_fetch(request)
             following = request.redirected_by(response)
             if following is None:
-                response._url, response._redirected = request.url, len(urls) > 1
+                received = response.received(request.url, len(urls) > 1)
                 if request.method == "HEAD":
-                    response._body = None
-                return response
+                    received._body = None
+                return received
             request = following
         raise type_error("Too many redirects." + ", ".join(urls))
 

@@ -374,6 +374,17 @@ def test_what_the_binding_answers_tells_where_it_is_from(bench: Bench) -> None:
     assert (response.url, response.redirected) == ("http://any.test/about", True)
 
 
+@pytest.mark.cloudflare("workers/runtime-apis/headers")
+def test_the_headers_of_what_the_binding_answers_cannot_be_changed(bench: Bench) -> None:
+    response = fetched(opened(bench, {"binding": "ASSETS"}), "http://any.test/notes.txt")
+    for received in (response, response.clone()):
+        with pytest.raises(JsException, match="Can't modify immutable headers"):
+            received.headers.set("x-a", "1")
+    made = Response.new(response.body, response)
+    made.headers.set("x-a", "1")
+    assert made.headers.get("etag") == response.headers.get("etag")
+
+
 def test_the_binding_follows_twenty_redirects(bench: Bench) -> None:
     steps = "".join(f"/step{number} /step{number - 1}\n" for number in range(1, 22))
     write(bench.folder, "_redirects", steps + "/step0 /notes.txt\n")

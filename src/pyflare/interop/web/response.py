@@ -155,11 +155,21 @@ class Response(WithBody):
     def webSocket(self) -> Any:
         return jsnull if self._web_socket is None else self._web_socket
 
+    def received(self, url: str, redirected: bool) -> Response:
+        """What is on the other side of a call: its headers cannot be changed there."""
+        headers = self.headers.copy(True)
+        made: Response = type(self).make(
+            self.status, self._status_text, headers, self._body, self._web_socket, self._encode_body, url
+        )
+        made._redirected, made._cf = redirected, self._cf
+        return made
+
     def clone(self) -> Response:
         if self._web_socket is not None:
             raise type_error("Cannot clone a response to a WebSocket handshake.")
         body = None if self._body is None else self._body.copy()
-        made: Response = type(self).make(self.status, self._status_text, self.headers.copy(), body)
+        headers = self.headers.copy(self.headers._immutable)
+        made: Response = type(self).make(self.status, self._status_text, headers, body)
         made._encode_body, made._url, made._redirected = self._encode_body, self._url, self._redirected
         made._cf, made._type = self._cf, self._type
         return made
