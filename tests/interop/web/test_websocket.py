@@ -255,7 +255,7 @@ def test_an_object_stays_awake_for_a_socket_it_accepts() -> None:
     assert run(main) is True
 
 
-def test_what_a_listener_raises_is_reported_and_the_socket_goes_on() -> None:
+def test_what_a_listener_raises_is_reported_and_nothing_more_is_heard() -> None:
     lines: list[tuple[str, str]] = []
 
     async def main() -> list[Any]:
@@ -266,11 +266,11 @@ def test_what_a_listener_raises_is_reported_and_the_socket_goes_on() -> None:
             server.onmessage = lambda event: heard.append(event.data) if event.data else {}[event.data]
             server.accept()
         client.send("")
-        client.send("still here")
+        client.send("in vain")
         await turns()
         return heard
 
-    assert run(main) == ["still here"]
+    assert run(main) == []
     assert [text.splitlines()[-1] for _, text in lines] == ["KeyError: ''"]
 
 
@@ -337,3 +337,21 @@ def test_a_code_may_be_text_and_null_is_none() -> None:
 )
 def test_protocols_are_different_tokens(protocols: object, message: str) -> None:
     assert thrown(lambda: WebSocket.new("ws://x/", js(protocols))) == f"SyntaxError: WebSocket Constructor: {message}"
+
+
+def test_a_listener_that_raises_ends_the_connection() -> None:
+    async def main() -> list[object]:
+        client, server = WebSocketPair.new()
+        seen: list[Any] = []
+        client.accept()
+        server.accept()
+        client.addEventListener("close", lambda event: seen.append((event.code, event.wasClean)))
+        server.addEventListener("error", lambda event: seen.append(event.message))
+        server.addEventListener("message", lambda event: {}[event.data])
+        client.send("one")
+        client.send("two")
+        for _ in range(4):
+            await asyncio.sleep(0)
+        return [*seen, server.readyState]
+
+    assert run(main) == ["Uncaught KeyError: 'one'", (1006, False), 3]

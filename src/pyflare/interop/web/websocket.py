@@ -205,6 +205,18 @@ class WebSocket(EventTarget):
             self._dispatch(event)
         except Exception as raised:
             report(raised)
+            if not isinstance(event, ErrorEvent):
+                self._give_up(raised)
+
+    def _give_up(self, raised: Exception) -> None:
+        """A listener raised: the connection ends there, and the other side sees no close frame, as recorded."""
+        self._pending.clear()
+        self._closed_in = True
+        self.channel.drop()
+        failure = ErrorEvent.of(raised)
+        name = getattr(raised, "name", type(raised).__name__)
+        failure.message = f"Uncaught {name}: {failure.message}"
+        self._deliver(failure)
 
 
 def _close_arguments(code: Any, reason: Any) -> tuple[int, str]:
