@@ -6,17 +6,15 @@ same below `local` and `mf`, are miniflare's hook (`core/scheduled.ts`): the out
 
 from __future__ import annotations
 
-import math
-import re
 from typing import Protocol
 
 from pyflare.front.control import Answer, Call, Control
 from pyflare.interop import traces
+from pyflare.interop.arguments import parse_int
 from pyflare.interop.dates import MAX_DATE_MS
 
 HOOKS = ("/cdn-cgi/handler/scheduled", "/cdn-cgi/local/scheduled", "/cdn-cgi/mf/scheduled")
 NO_HANDLER = "The worker has no scheduled handler: add `async def scheduled(self, controller, env, ctx)`"
-INTEGER = re.compile(r"\s*([+-]?0[xX][0-9a-fA-F]+|[+-]?(?!0[xX])[0-9]+)")
 
 
 class Crons(Protocol):
@@ -55,7 +53,7 @@ class Scheduled:
             return Answer(self._broken + "\n", 500)
         given, time_ms = call.query.get("time"), None
         if given:
-            number = _parse_int(given)
+            number = parse_int(given)
             if not abs(number) <= MAX_DATE_MS:
                 return Answer(f"time is a number of milliseconds, not {given!r}", 500)
             time_ms = int(number)
@@ -64,11 +62,3 @@ class Scheduled:
         if call.query.get("format") == "json":
             return Answer.of_json({"outcome": outcome, "noRetry": no_retry}, status)
         return Answer(outcome, status)
-
-
-def _parse_int(text: str) -> float:
-    """What JavaScript's parseInt makes of a text; NaN for what does not begin with a number."""
-    match = INTEGER.match(text)
-    if match is None:
-        return math.nan
-    return int(match[1], 16) if "x" in match[1].lower() else float(match[1])  # an int() of 4,300 digits is refused

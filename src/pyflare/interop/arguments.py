@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import math
 import re
 from collections.abc import Callable
@@ -24,6 +25,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 # ECMA-262, "StringNumericLiteral": Python's `float` also takes underscores, "nan" and digits of other scripts.
 DECIMAL = re.compile(r"[+-]?(?:Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
 PREFIXED = re.compile(r"0(?:[xX][0-9a-fA-F]+|[oO][0-7]+|[bB][01]+)")
+INTEGER = re.compile(r"\s*([+-]?)(0[xX])?([0-9a-zA-Z]*)")
 INT32_MAX = 2**31 - 1
 INT32_MIN = -(2**31)
 
@@ -95,6 +97,27 @@ def to_number(value: Any) -> int | float:
     if PREFIXED.fullmatch(text):
         return int(text, 0)
     return _whole(float(text)) if DECIMAL.fullmatch(text) else math.nan if text else 0
+
+
+def parse_int(value: Any, radix: Any = None) -> int | float:
+    """What JavaScript's `parseInt(value, radix)` gives: NaN for text that does not begin with a number."""
+    found = INTEGER.match(to_text(value))
+    assert found is not None
+    sign, prefix, digits = found.groups("")
+    wanted = to_number(radix)
+    base = (int(wanted) if math.isfinite(wanted) else 0) or (16 if prefix else 10)
+    if not 2 <= base <= 36:
+        return math.nan
+    digits = digits if base == 16 else prefix + digits
+    digits = "".join(itertools.takewhile(lambda digit: int(digit, 36) < base, digits))
+    if not digits:
+        return math.nan
+    digits = digits.lstrip("0")[:1100]  # as many make Infinity in each base
+    try:
+        number = float(int(digits or "0", base))
+    except OverflowError:
+        number = math.inf
+    return _whole(-number if sign == "-" else number)
 
 
 def to_int32(value: Any) -> int:

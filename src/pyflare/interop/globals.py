@@ -7,7 +7,7 @@ import re
 from typing import Any, ClassVar
 
 from pyflare.interop import scope
-from pyflare.interop.arguments import to_number
+from pyflare.interop.arguments import parse_int, to_number
 from pyflare.interop.clone import clone
 from pyflare.interop.containers import JsArray, to_text
 from pyflare.interop.convert import JsFunctionClass
@@ -133,14 +133,8 @@ def Symbol(description: Any = "") -> Any:
     return JsObject.make({"description": description})
 
 
-def parseInt(text: Any, radix: int = 10) -> int | float:
-    digits = re.match(r"\s*[+-]?[0-9a-zA-Z]+", to_text(text))
-    while digits and (found := digits.group()):
-        try:
-            return int(found, radix)
-        except ValueError:
-            digits = re.match(re.escape(found[:-1]), found) if len(found) > 1 else None
-    return math.nan
+def parseInt(text: Any = None, radix: Any = None) -> int | float:
+    return parse_int(text, radix)
 
 
 def parseFloat(text: Any) -> int | float:
