@@ -19,7 +19,7 @@ from pyflare.interop.promise import FULFILLED, JsPromise, start
 from pyflare.interop.proxy import JsProxy, jsnull
 from pyflare.interop.web.blob import Blob
 from pyflare.interop.web.bytes import byte_array, decode_utf8, string_bytes, utf8
-from pyflare.interop.web.form_data import FormData, parse_form
+from pyflare.interop.web.form_data import NO_TYPE, FormData, parse_form
 from pyflare.interop.web.headers import Headers
 from pyflare.interop.web.media_type import extract as extract_type
 from pyflare.interop.web.multipart import encode
@@ -217,7 +217,10 @@ class WithBody(JsProxy):
         return self._whole(lambda data: Blob.make(data, _media_type(self.headers)))
 
     def formData(self) -> JsPromise:
-        return self._whole(lambda data: parse_form(data, self.headers.first("content-type")))
+        kind = self.headers.first("content-type")
+        if kind is None and not self.bodyUsed:  # nothing is read then
+            return JsPromise.reject(type_error(NO_TYPE))
+        return self._whole(lambda data: parse_form(data, kind))
 
     def _bytes(self) -> JsPromise:
         return self._whole(byte_array)

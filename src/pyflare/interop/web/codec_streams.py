@@ -11,7 +11,7 @@ from pyflare.interop.errors import type_error
 from pyflare.interop.proxy import is_nullish
 from pyflare.interop.web.bytes import byte_array, string_bytes
 from pyflare.interop.web.text import TextDecoder
-from pyflare.interop.web.transform import Bytes, Identity, TransformStream
+from pyflare.interop.web.transform import Bytes, Identity, TransformStream, written
 
 NOT_A_SOURCE = "This TransformStream is being used as a byte stream, but received a value that is not a BufferSource."
 WINDOW_BITS = {"gzip": 31, "deflate": 15, "deflate-raw": -15}  # zlib's way to say the format
@@ -29,7 +29,7 @@ class Compressor(Bytes):
         self._zlib = zlib.compressobj(wbits=_window(form))
 
     def transform(self, chunk: Any, controller: Any) -> None:
-        packed = self._zlib.compress(as_bytes(chunk))
+        packed = self._zlib.compress(written(chunk))
         if packed:
             controller.enqueue(byte_array(packed))
 
@@ -43,7 +43,7 @@ class Decompressor(Bytes):
 
     def transform(self, chunk: Any, controller: Any) -> None:
         try:
-            plain = self._zlib.decompress(as_bytes(chunk))
+            plain = self._zlib.decompress(written(chunk))
         except zlib.error:
             raise type_error("Decompression failed.") from None
         if self._zlib.unused_data:

@@ -9,7 +9,7 @@ from pyflare.interop.promise import JsPromise, start
 from pyflare.interop.proxy import get, is_nullish
 from pyflare.interop.web.readable import ERRORED, LOCKED, ReadableStream
 from pyflare.interop.web.writable import LOCKED as WRITABLE_LOCKED
-from pyflare.interop.web.writable import WritableStream
+from pyflare.interop.web.writable import NOT_PIPED, WritableStream
 
 
 def pipe_to(source: ReadableStream, destination: Any, settings: Any) -> JsPromise:
@@ -57,6 +57,10 @@ class _Pipe:
             result = await (read if stop is None else JsPromise.race([read, stop]))
             if result.done:
                 break
+            if not self._destination._carries(result.value):
+                refused = type_error(NOT_PIPED)
+                self._destination._abort(refused)  # in spite of preventAbort, as the runtime
+                raise refused
             self._destination._write(result.value)
         if not self._keep_open:
             await self._destination._finish()

@@ -11,31 +11,19 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Protocol
 
 from pyflare.interop import scope
-from pyflare.interop.buffers import as_bytes, is_buffer
+from pyflare.interop.buffers import as_bytes
 from pyflare.interop.errors import type_error
 from pyflare.interop.promise import JsPromise
 from pyflare.interop.proxy import JsProxy, is_nullish
-from pyflare.interop.web.bytes import byte_array
+from pyflare.interop.web.bytes import byte_array, utf8
 from pyflare.interop.web.callback import Callback, begin, fulfil, member, settled, when_failed
 from pyflare.interop.web.readable import Controller, ReadableStream
 from pyflare.interop.web.strategies import high_water_mark, whole
 from pyflare.interop.web.writable import WritableStream
 
-NOT_BYTES = (
-    "This TransformStream is being used as a byte stream, but received an object of "
-    "non-ArrayBuffer/ArrayBufferView type on its writable side."
-)
-TEXT = (
-    "This TransformStream is being used as a byte stream, but received a string on its writable side. If you wish to "
-    "write a string, you'll probably want to explicitly UTF-8-encode it with TextEncoder."
-)
-
 
 class Transformer(Protocol):
     def start(self, controller: Any) -> JsPromise | None: ...
-
-    def check(self, chunk: Any) -> None:
-        """Raise for a chunk that is refused even before somebody reads."""
 
     def transform(self, chunk: Any, controller: Any) -> JsPromise | None: ...
 
@@ -46,9 +34,6 @@ class Transformer(Protocol):
 
 class Identity:
     """The transformer that changes nothing."""
-
-    def check(self, chunk: Any) -> None:
-        """Everything passes."""
 
     def start(self, controller: Any) -> None:
         return None
@@ -92,7 +77,6 @@ class Pipe:
         return None
 
     def write(self, chunk: Any, controller: Any) -> JsPromise | None:
-        self._transformer.check(chunk)
         if self.readable._wanted() > 0:
             return self._run(chunk)
         promise: JsPromise = JsPromise.make()
@@ -172,6 +156,7 @@ class TransformStream(JsProxy):
         pipe.readable = ReadableStream.make(None, read_mark)
         pipe.readable._begin(pipe)
         pipe.writable = WritableStream.make(pipe, write_mark)
+        pipe.writable._bytes = isinstance(transformer, Bytes)
         began = transformer.start(pipe.controller)
         when_failed(began, pipe.fail)
 
@@ -202,9 +187,6 @@ class UserTransformer:
         found = {name: member(members, name) for name in ("transform", "flush", "cancel")}
         self._calls = {name: Callback(function) for name, function in found.items() if function is not None}
 
-    def check(self, chunk: Any) -> None:
-        """Everything passes."""
-
     def start(self, controller: Any) -> JsPromise | None:
         return begin(self._start, controller)
 
@@ -221,8 +203,15 @@ class UserTransformer:
         return self._calls["cancel"].start(reason) if "cancel" in self._calls else None
 
 
+def written(chunk: Any) -> bytes:
+    """The bytes of what was written to a byte stream; undefined has none."""
+    if isinstance(chunk, str):
+        return utf8(chunk)
+    return b"" if chunk is None else as_bytes(chunk)
+
+
 class Bytes(Identity):
-    """The transformer of the runtime's own byte streams; other values are refused.
+    """The transformer of the runtime's own byte streams, which take text too, as UTF-8; other values are refused.
 
     `expected`: how many bytes a FixedLengthStream must carry.
     """
@@ -230,12 +219,8 @@ class Bytes(Identity):
     def __init__(self, expected: int | None = None) -> None:
         self._expected, self._seen = expected, 0
 
-    def check(self, chunk: Any) -> None:
-        if not is_buffer(chunk):
-            raise type_error(TEXT if isinstance(chunk, str) else NOT_BYTES)
-
     def transform(self, chunk: Any, controller: Any) -> None:
-        data = as_bytes(chunk)
+        data = written(chunk)
         self._seen += len(data)
         if self._expected is not None and self._seen > self._expected:
             raise type_error("Attempt to write too many bytes through a FixedLengthStream.")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any, ClassVar, Protocol
 
+from pyflare.interop.buffers import is_buffer
 from pyflare.interop.convert import unwrap
 from pyflare.interop.errors import type_error
 from pyflare.interop.promise import JsPromise
@@ -22,6 +23,11 @@ LOCKED = "This WritableStream is currently locked to a writer."
 RELEASED = "This WritableStream writer has been released."
 ENDING = "Cannot close a writer that is already being closed"
 FINISHED = "This WritableStream has been closed."
+NOT_BYTES = (
+    "This TransformStream is being used as a byte stream, but received an object of "
+    "non-ArrayBuffer/ArrayBufferView type on its writable side."
+)
+NOT_PIPED = "This WritableStream only supports writing byte types."
 
 _CLOSE = object()  # the last entry of the queue
 
@@ -46,6 +52,7 @@ class WritableStream(JsProxy):
         self._queue: deque[tuple[Any, JsPromise]] = deque()
         self._writing: JsPromise | None = None  # of the chunk that the sink has now
         self._holder: Any = None
+        self._bytes = False  # one of the runtime's own, which takes bytes and text alone
         self._high_water_mark = high_water_mark
         self._ready: JsPromise = JsPromise.resolve()
         self._closed: JsPromise = JsPromise.make()
@@ -83,11 +90,17 @@ class WritableStream(JsProxy):
         refusal = self._refusal()
         if refusal is not None:
             return JsPromise.reject(refusal)
+        chunk = unwrap(chunk)
+        if chunk is not None and not self._carries(chunk):
+            return JsPromise.reject(type_error(NOT_BYTES))
         promise: JsPromise = JsPromise.make()
-        self._queue.append((unwrap(chunk), promise))
+        self._queue.append((chunk, promise))
         self._advance()
         self._press()
         return promise
+
+    def _carries(self, chunk: Any) -> bool:
+        return not self._bytes or isinstance(chunk, str) or is_buffer(chunk)
 
     def _finish(self) -> JsPromise:
         refusal = type_error(ENDING) if self._state is CLOSING else self._refusal()
