@@ -13,6 +13,7 @@ from pyflare.interop.dates import JsDate
 from pyflare.interop.errors import JsException
 from pyflare.interop.proxy import jsnull
 from pyflare.interop.web.headers import Headers
+from pyflare.interop.web.readable import ReadableStream
 from pyflare.interop.web.response import Response
 from tests.support.rooms import Bench, js, refusal, settle
 
@@ -244,3 +245,10 @@ def test_an_endless_range_ends_with_the_object(bucket: Any) -> None:
 def test_no_range_of_an_empty_object_can_be_satisfied(bucket: Any) -> None:
     settle(bucket.put("k", ""))
     assert refusal(bucket.get("k", range=js({}))) == "Error: get: The requested range is not satisfiable (10039)"
+
+
+def test_a_stream_without_a_length_is_refused_for_that_even_when_it_is_locked(bucket: Any) -> None:
+    body = ReadableStream.of_bytes(b"hello")
+    body._length = None
+    body.getReader()
+    assert "must have a known length" in refusal(bucket.put("k", body))

@@ -32,7 +32,7 @@ from pyflare.interop.errors import JsException, error, range_error, type_error
 from pyflare.interop.promise import JsPromise, confirmed, perform, start
 from pyflare.interop.proxy import JsObject, JsProxy, get, is_nullish, jsnull
 from pyflare.interop.web.blob import Blob
-from pyflare.interop.web.body import BODY_DISTURBED, Body
+from pyflare.interop.web.body import Body
 from pyflare.interop.web.bytes import utf8
 from pyflare.interop.web.readable import ReadableStream
 from pyflare.storage.blobs import CHUNK_BYTES
@@ -40,7 +40,6 @@ from pyflare.storage.blobs import CHUNK_BYTES
 UNKNOWN_LENGTH = (
     "Provided readable stream must have a known length (request/response body or readable half of FixedLengthStream)"
 )
-LOCKED = "The ReadableStream has been locked to a reader."
 NO_PART = (  # the runtime gives its own name for the type
     "Cannot initialize N7workerd3api11public_beta17R2MultipartUpload12UploadedPartE with required members from an "
     "undefined or null value."
@@ -295,11 +294,8 @@ def _value(value: Any, owner: JsProxy, method: str) -> bytes | ReadableStream:
         return value.data
     if not isinstance(value, ReadableStream):
         raise not_of_type(owner, method, 2, VALUE)
-    if value.locked:
-        raise type_error(LOCKED)
-    if value._disturbed:
-        raise type_error(BODY_DISTURBED)
     if value._length is None:
         raise type_error(UNKNOWN_LENGTH)
+    value.check_source()
     known = value.take_all()
     return value if known is None else known

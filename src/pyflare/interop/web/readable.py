@@ -211,7 +211,8 @@ class ReadableStream(JsProxy):
         """TypeError when the runtime cannot send the stream; of one of JavaScript code, what is left will do."""
         if self.locked:
             raise type_error(LOCKED_SOURCE)
-        if self._disturbed and (self._content is not None or self._native is not None):
+        own = self._content is not None or self._native is not None or self._length is not None
+        if self._disturbed and own:
             raise type_error("This ReadableStream is disturbed.")
 
     def drain(self, sent: bool = False) -> AsyncIterator[bytes]:
