@@ -511,3 +511,12 @@ def test_a_high_water_mark_is_no_negative_number(mark: object, text: str) -> Non
     assert thrown(lambda: ReadableStream.new(js({}), js({"highWaterMark": mark}))) == (
         f"TypeError: The value cannot be converted because {text}."
     )
+
+
+def test_a_pipe_that_carries_no_bytes_breaks_both_sides() -> None:
+    async def main() -> list[str]:
+        stream = IdentityTransformStream.new()
+        piped = ReadableStream.from_(js([5])).pipeTo(stream.writable)
+        return [await rejection(stream.readable.getReader().read()), await rejection(piped)]
+
+    assert run(main) == ["TypeError: This WritableStream only supports writing byte types."] * 2
