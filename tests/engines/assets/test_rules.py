@@ -143,6 +143,16 @@ def test_a_relative_target_has_single_slashes() -> None:
     assert target("/a/* /b/:splat", "/a//evil.test") == (302, "/b/evil.test")
 
 
+def test_what_fills_a_target_cannot_lead_to_another_host() -> None:
+    assert target("/a/* /:splat", "/a//evil.test") == (302, "/evil.test")
+    assert target("/a/:x /\\evil.test/:x?at=//:x", "/a/b") == (302, "/evil.test/b?at=//b")
+    assert target("/a/* //:splat", "/a/b") == (302, "//b")
+
+
+def test_a_target_that_names_its_host_stays_as_it_is() -> None:
+    assert target("/a/* //other.test/:splat", "/a/b//c") == (302, "//other.test/b//c")
+
+
 def test_plain_paths_go_before_patterns() -> None:
     assert target("/a/b /plain\n/a/* /pattern", "/a/b") == (302, "/plain")
 

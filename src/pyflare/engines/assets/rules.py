@@ -24,6 +24,7 @@ STATUSES = frozenset((200, 301, 302, 303, 307, 308))
 LOOKS_LIKE_PATH = re.compile(r"\S+://|/")
 COMMENT = re.compile(r"\s+#.*$")
 PORT = re.compile(r":\d+$")
+NAMES_A_HOST = re.compile(r"\w+://|//[^/\\\s?#]", re.ASCII)
 INDEX = re.compile(r"/index(.html)?$")
 
 
@@ -108,8 +109,14 @@ class Redirects:
             found = _matches(rule.pattern, rule.source, host, path)
             if found is not None:
                 target = fill(rule.target, found).strip()
-                return rule.status, target if re.match(r"\w+://", target) else re.sub("/+", "/", target)
+                return rule.status, target if NAMES_A_HOST.match(rule.target) else _on_this_site(target)
         return None
+
+
+def _on_this_site(target: str) -> str:
+    """What fills a placeholder cannot lead to another host: the path has single slashes, and no backslashes."""
+    path = re.split("[?#]", target, maxsplit=1)[0]
+    return re.sub(r"[/\\]+", "/", path) + target[len(path) :]
 
 
 def _matches(pattern: re.Pattern[str] | None, rule: str, host: str, path: str) -> dict[str, str] | None:
