@@ -82,6 +82,17 @@ def test_a_request_is_told_as_it_was_sent() -> None:
     assert seen[0].headers == [("host", "x"), ("x-word", "vé")]
 
 
+def test_spaces_around_a_value_are_none_of_it() -> None:
+    seen: list[Exchange] = []
+
+    async def app(exchange: Exchange) -> None:
+        seen.append(exchange)
+        await hello(exchange)
+
+    exchange_bytes(app, b"GET / HTTP/1.1\r\nHost: x\r\nX-Word:  a  b \t \r\n\r\n", until=b"hello")
+    assert seen[0].headers[1] == ("x-word", "a  b")
+
+
 def test_what_is_not_utf8_in_a_header_is_replaced() -> None:
     seen: list[Exchange] = []
 

@@ -161,7 +161,7 @@ class HttpProtocol(Connection):
             if key in TELLING:
                 self._telling = True
         try:
-            self._headers.append((key, value.decode()))
+            self._headers.append((key, value.rstrip(b" \t").decode()))
         except UnicodeDecodeError:
             self._headers.append((key, value.decode(errors="replace")))
 
