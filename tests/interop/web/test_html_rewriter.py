@@ -172,17 +172,23 @@ def test_comments_can_be_read_changed_and_removed() -> None:
     assert handled(page, "p", comments=lambda comment: comment.remove()) == "<p></p>"
 
 
-def test_a_comment_cannot_close_itself() -> None:
+@pytest.mark.parametrize("text", ["-->", "a--!>b", ">", "->x"])
+def test_a_comment_cannot_close_itself(text: str) -> None:
     seen: list[str] = []
 
     def act(comment: Any) -> None:
         try:
-            comment.text = "-->"
+            comment.text = text
         except Exception as raised:
             seen.append(str(raised))
 
-    handled("<p><!--a--></p>", "p", comments=act)
-    assert seen == ["TypeError: Parser error: Comment text shouldn't contain comment closing sequence (`-->`)."]
+    assert handled("<p><!--a--></p>", "p", comments=act) == "<p><!--a--></p>"
+    assert seen == ["TypeError: Parser error: Comment text shouldn't contain a comment-closing sequence."]
+
+
+def test_a_comment_may_hold_what_only_looks_like_an_end() -> None:
+    page = "<p><!--a--></p>"
+    assert handled(page, "p", comments=lambda comment: setattr(comment, "text", "--x -> -")) == "<p><!----x -> ---></p>"
 
 
 def test_the_document_has_a_doctype_texts_and_an_end() -> None:

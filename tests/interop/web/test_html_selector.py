@@ -102,5 +102,5 @@ def test_what_is_no_selector_is_a_type_error(selector: str, message: str) -> Non
     assert thrown(lambda: Selector(selector)) == f"TypeError: Parser error: {message}"
 
 
-def test_the_name_of_an_attribute_is_in_lower_case() -> None:
-    assert [Selector(text).matches([HTML, DIV]) for text in ("[id]", "[ID]")] == [True, False]
+def test_the_case_of_an_attribute_does_not_matter() -> None:
+    assert [Selector(text).matches([HTML, DIV]) for text in ("[id]", "[ID]", "div:not([Id])")] == [True, True, False]

@@ -30,6 +30,7 @@ VOID = frozenset(
     }
 )  # fmt: skip
 
+CLOSES_A_COMMENT = re.compile("^-?>|--!?>")
 _FORBIDDEN = re.compile(r"[\s\n\r\t\f/>=]")
 
 Part = Any  # text of the output, or (stream, html) whose text belongs there
@@ -123,8 +124,8 @@ class Comment(Content):
     def text(self, value: Any) -> None:
         self._check()
         text = to_text(value)
-        if "-->" in text:
-            raise fault("Comment text shouldn't contain comment closing sequence (`-->`).")
+        if CLOSES_A_COMMENT.search(text):
+            raise fault("Comment text shouldn't contain a comment-closing sequence.")
         self._text = text
 
     def source(self) -> str:

@@ -155,7 +155,7 @@ class _Parser:
         if found is None:
             complete = "]" in self._text[self._at :]
             raise fault("Unexpected token in the attribute selector." if complete else "Unexpected end of selector.")
-        name = _plain(found["name"])  # compared with names in lower case: none is found by another, as recorded
+        name = _plain(found["name"]).lower()
         if found["operator"] is None:
             return lambda node: node.attribute(name) is not None
         value = next(part for part in found.group("double", "single", "bare") if part is not None)
