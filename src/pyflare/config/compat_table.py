@@ -2,7 +2,7 @@
 
 One line a flag: the name that enables it, the name that disables it, the date from which it is on, and what implies it
 (`flag,flag@date`: on from that date when one of these flags is on). `-` stands for nothing. The order is that of
-workerd's `io/compatibility-date.capnp` (2026-08-22), where each flag is explained.
+workerd's `io/compatibility-date.capnp` (2026-08-22), where each flag is explained; the last one is newer.
 """
 
 from __future__ import annotations
@@ -194,4 +194,5 @@ expose_draining_reader - - -
 workflows_enable_fast_engine_creation workflows_disable_fast_engine_creation 2026-08-11 -
 wasm_memory_discard - - -
 python_workers_20260817 no_python_workers_20260817 - -
+spec_compliant_dispatch_exceptions no_spec_compliant_dispatch_exceptions 2026-09-15 -
 """  # noqa: E501

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 from pyflare.interop.errors import JsException, dom_exception, type_error
 from pyflare.interop.promise import as_exception
 from pyflare.interop.proxy import JsProxy, jsnull
-from pyflare.interop.web.event_target import Event, EventTarget
+from pyflare.interop.web.callback import is_function
+from pyflare.interop.web.event_target import Event, EventTarget, Listener
 
 
 def abort_error() -> JsException:
@@ -20,7 +21,8 @@ class AbortSignal(EventTarget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.onabort: Any = jsnull
+        self._handler: Any = jsnull
+        self._handles: Listener | None = None
         self._aborted = False
         self._reason: Any = None
         self._waiting: list[Callable[[Any], Any]] = []
@@ -55,6 +57,23 @@ class AbortSignal(EventTarget):
         return joined
 
     @property
+    def onabort(self) -> Any:
+        return self._handler
+
+    @onabort.setter
+    def onabort(self, value: Any) -> None:
+        """It hears among the listeners, at the place where it was set first."""
+        self._handler = value if is_function(value) else jsnull
+        heard = self._listeners.setdefault("abort", [])
+        if self._handler is not jsnull and self._handles is None:
+            self._handles = Listener(lambda event: self._handler(event))
+            heard.append(self._handles)
+        elif self._handler is jsnull and self._handles is not None:
+            self._handles.removed = True
+            heard.remove(self._handles)
+            self._handles = None
+
+    @property
     def aborted(self) -> bool:
         return self._aborted
 
@@ -82,7 +101,7 @@ class AbortSignal(EventTarget):
         waiting, self._waiting = self._waiting, []
         for call in waiting:
             call(self._reason)
-        self._dispatch(Event.make("abort"))
+        self._tell(Event.make("abort"))
 
 
 class AbortController(JsProxy):

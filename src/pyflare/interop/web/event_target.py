@@ -6,13 +6,16 @@ import inspect
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from pyflare.interop.containers import to_text
+from pyflare.interop import scope
+from pyflare.interop.containers import JsArray, to_text
 from pyflare.interop.convert import unwrap
 from pyflare.interop.errors import dom_exception, type_error
 from pyflare.interop.promise import start
 from pyflare.interop.proxy import JsProxy, get, is_nullish, jsnull, options
 from pyflare.interop.web.callback import is_function, when_failed
 from pyflare.interop.web.console import report
+
+ALL_HEAR = "spec_compliant_dispatch_exceptions"
 
 
 class Event(JsProxy):
@@ -29,6 +32,7 @@ class Event(JsProxy):
         self.eventPhase = self.NONE
         self.timeStamp = 0
         self._stopped = self._prevented = False
+        self._passive = False  # while a listener runs that promised not to cancel
 
     @classmethod
     def construct(cls, type: Any = None, settings: Any = None) -> Event:
@@ -55,6 +59,8 @@ class Event(JsProxy):
         return self.target
 
     def preventDefault(self) -> None:
+        if self._passive:
+            return
         self._prevented = True
         self.defaultPrevented = self.cancelable
 
@@ -65,8 +71,6 @@ class Event(JsProxy):
         self._stopped = self.cancelBubble = True
 
     def composedPath(self) -> Any:
-        from pyflare.interop.containers import JsArray  # noqa: PLC0415  (one method needs it)
-
         return JsArray.make([] if self.eventPhase == self.NONE else [self.currentTarget])
 
 
@@ -80,13 +84,18 @@ class CustomEvent(Event):
 
 class MessageEvent(Event):
     js_name: ClassVar[str] = "MessageEvent"
-    origin: Any = jsnull
+    origin: Any = jsnull  # of a WebSocket's
     lastEventId = ""
     source: Any = jsnull
     data: Any = None
 
     def _init(self, settings: Any) -> None:
-        self.data = get(settings, "data")
+        self.data = get(settings, "data", jsnull)
+        self.origin, self.lastEventId = (to_text(get(settings, name, "")) for name in ("origin", "lastEventId"))
+
+    @property
+    def ports(self) -> Any:
+        return JsArray.make([])
 
     @classmethod
     def of(cls, data: Any) -> MessageEvent:
@@ -133,10 +142,10 @@ class ErrorEvent(Event):
 
 
 class Listener:
-    __slots__ = ("callback", "once", "removed")
+    __slots__ = ("callback", "once", "passive", "removed")
 
-    def __init__(self, callback: Any, once: bool) -> None:
-        self.callback, self.once, self.removed = callback, once, False
+    def __init__(self, callback: Any, once: bool = False, passive: bool = False) -> None:
+        self.callback, self.once, self.passive, self.removed = callback, once, passive, False
 
 
 class EventTarget(JsProxy):
@@ -161,18 +170,18 @@ class EventTarget(JsProxy):
                 "Failed to execute 'addEventListener' on 'EventTarget': parameter 2 is not of type 'function or "
                 "HandlerObject'."
             )
-        _never_captures("addEventListener", settings, ("capture", "passive"))
+        _never_captures("addEventListener", settings)
         known = self._listeners.setdefault(to_text(type), [])
         if any(_same(listener.callback, callback) for listener in known):
             return
-        known.append(Listener(callback, bool(get(settings, "once", False))))
+        known.append(Listener(callback, *(bool(get(settings, name, False)) for name in ("once", "passive"))))
         signal = get(settings, "signal")
         if not is_nullish(signal):
             signal.when_aborted(lambda _: self.removeEventListener(type, callback))
 
     @options
     def removeEventListener(self, type: Any, callback: Any, settings: Any = None) -> None:
-        _never_captures("removeEventListener", settings, ("capture",))
+        _never_captures("removeEventListener", settings)
         known = self._listeners.get(to_text(type), [])
         for listener in known:
             listener.removed = listener.removed or _same(listener.callback, callback)
@@ -180,25 +189,46 @@ class EventTarget(JsProxy):
 
     def dispatchEvent(self, event: Event) -> bool:
         """Call the listeners at once; False when one of them prevented the default, also of an event that cannot be
-        cancelled, as recorded. The first exception is raised, and ends it."""
+        cancelled, as recorded."""
         if not isinstance(event, Event):
             raise type_error("Failed to execute 'dispatchEvent' on 'EventTarget': parameter 1 is not of type 'Event'.")
         if event.eventPhase != Event.NONE:
             raise dom_exception("The event is already being dispatched.", "InvalidStateError")
-        self._dispatch(event)
+        self._tell(event)
         return not event._prevented
 
+    def _tell(self, event: Event) -> None:
+        """Dispatch; the exception of a listener is raised or, since 2026-09-15, reported."""
+        try:
+            self._dispatch(event)
+        except Exception as raised:
+            if not scope.enabled(ALL_HEAR):
+                raise
+            report(raised)
+
     def _dispatch(self, event: Event) -> None:
-        """Call the handler property, then the listeners; raises what the first of them raises."""
+        """Call the handler property, then the listeners. The first exception is raised: at once, or since 2026-09-15
+        when all have heard."""
         event.target = event.currentTarget = self
         event.eventPhase = Event.AT_TARGET
+        failure: Exception | None = None
         try:
             for callback in self._callbacks(event):
                 if event._stopped:
                     break
-                _start(callback(event))
+                try:
+                    _start(callback(event))
+                except Exception as raised:
+                    if not scope.enabled(ALL_HEAR):
+                        raise
+                    if failure is not None:
+                        report(raised)
+                    failure = failure or raised
         finally:
             event.eventPhase = Event.NONE
+            event._passive = False
+        if failure is not None:
+            raise failure
 
     def _callbacks(self, event: Event) -> Iterator[Any]:
         handler = self.__dict__.get("on" + event.type)
@@ -209,18 +239,18 @@ class EventTarget(JsProxy):
                 continue
             if listener.once:
                 self.removeEventListener(event.type, listener.callback)
+            event._passive = listener.passive
             yield listener.callback if is_function(listener.callback) else listener.callback.handleEvent
 
 
-def _never_captures(method: str, settings: Any, names: tuple[str, ...]) -> None:
-    """TypeError for what only documents know: phases, and listeners that promise not to cancel."""
+def _never_captures(method: str, settings: Any) -> None:
+    """TypeError for what only documents know: phases."""
     if isinstance(settings, (bool, int, float, str)):
         if settings:
             raise type_error(f"{method}(): useCapture must be false.")
         return
-    for name in names:
-        if get(settings, name, False):
-            raise type_error(f"{method}(): options.{name} must be false.")
+    if get(settings, "capture", False):
+        raise type_error(f"{method}(): options.capture must be false.")
 
 
 def _start(result: Any) -> None:
