@@ -24,6 +24,9 @@ def test_random_values_fill_integer_arrays_up_to_64_kib() -> None:
     assert any(array)
     assert thrown(lambda: crypto.getRandomValues(Uint8Array.new(65_537))).startswith("QuotaExceededError: ")
     assert thrown(lambda: crypto.getRandomValues(Float32Array.new(1))).startswith("TypeMismatchError: ")
+    assert thrown(lambda: crypto.getRandomValues("x")) == (
+        "TypeError: Failed to execute 'getRandomValues' on 'Crypto': parameter 1 is not of type 'ArrayBufferView'."
+    )
 
 
 def test_random_values_are_refused_while_the_module_is_imported() -> None:

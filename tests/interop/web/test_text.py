@@ -1,6 +1,8 @@
+from typing import Any
+
 import pytest
 
-from pyflare.interop.buffers import Uint8Array
+from pyflare.interop.buffers import ArrayBuffer, Uint8Array, Uint16Array
 from pyflare.interop.web.text import (
     TextDecoder,
     TextEncoder,
@@ -26,6 +28,19 @@ def test_encode_into_stops_before_a_character_that_does_not_fit() -> None:
     array = Uint8Array.new(3)
     result = TextEncoder.new().encodeInto("é€", array)
     assert (result.read, result.written, array.to_bytes()) == (1, 2, b"\xc3\xa9\x00")
+
+
+@pytest.mark.parametrize("target", [None, 5, Uint16Array.new(2), ArrayBuffer.new(2)])
+def test_encode_into_wants_an_array_of_bytes(target: Any) -> None:
+    assert thrown(lambda: TextEncoder.new().encodeInto("a", target)) == (
+        "TypeError: Failed to execute 'encodeInto' on 'TextEncoder': parameter 2 is not of type 'Uint8Array'."
+    )
+
+
+def test_decode_names_what_is_no_buffer() -> None:
+    assert thrown(lambda: TextDecoder.new().decode(5)) == (
+        "TypeError: Failed to execute 'decode' on 'TextDecoder': parameter 1 is not of type 'Array'."
+    )
 
 
 def test_a_decoder_drops_the_mark_and_replaces_what_is_wrong() -> None:

@@ -31,7 +31,12 @@ class TextEncoder(JsProxy):
     def encode(self, text: Any = None) -> Uint8Array:
         return byte_array(b"" if text is None else string_bytes(text))
 
-    def encodeInto(self, text: Any, target: Uint8Array) -> JsObject:
+    def encodeInto(self, text: Any = None, target: Any = None) -> JsObject:
+        target = unwrap(target)
+        if not isinstance(target, Uint8Array):
+            raise type_error(
+                "Failed to execute 'encodeInto' on 'TextEncoder': parameter 2 is not of type 'Uint8Array'."
+            )
         read, data, room = 0, b"", len(target)
         for character in to_text(text):
             encoded = string_bytes(character)
@@ -68,7 +73,7 @@ class TextDecoder(JsProxy):
         if data is None:
             data = b""
         elif not is_buffer(data) and not isinstance(data, (bytes, bytearray, memoryview)):
-            raise type_error("Failed to execute 'decode' on 'TextDecoder': parameter 1 is not of type 'BufferSource'.")
+            raise type_error("Failed to execute 'decode' on 'TextDecoder': parameter 1 is not of type 'Array'.")
         return self.decode_bytes(as_bytes(data), final=not get(settings, "stream", False))
 
     def decode_bytes(self, data: bytes, final: bool) -> str:
