@@ -10,9 +10,11 @@ from pyflare.interop.containers import JsArray, JsMap, JsSet
 from pyflare.interop.convert import create_proxy, to_js
 from pyflare.interop.dates import JsDate
 from pyflare.interop.errors import DOMException, Error, JsException, type_error
+from pyflare.interop.globals import structuredClone
 from pyflare.interop.promise import JsPromise
 from pyflare.interop.proxy import JsObject
-from pyflare.interop.web.blob import Blob
+from pyflare.interop.rpc import transfer
+from pyflare.interop.web.blob import Blob, File
 from pyflare.interop.web.readable import ReadableStream
 from tests.support.web import thrown
 
@@ -89,3 +91,14 @@ def test_an_exception_of_the_dom_has_its_code() -> None:
     assert [DOMException.new("m", name).code for name in ("AbortError", "DataCloneError", "Mine")] == [20, 25, 0]
     assert clone(DOMException.new("m", "TimeoutError")).code == 23
     assert not hasattr(Error.new("m"), "code")
+
+
+def test_a_blob_is_cloned_and_crosses_rpc_but_no_file() -> None:
+    blob = Blob.make(b"x", "a/b")
+    copy = structuredClone(JsArray.make([blob, blob]))
+    assert (copy[0] is copy[1], copy[0] is blob, copy[0].data, copy[0].type) == (True, False, b"x", "a/b")
+    assert transfer(blob) is blob
+    for copying in (structuredClone, transfer):
+        assert thrown(lambda copying=copying: copying(File.make(b"x", "n"))) == (
+            'DataCloneError: Could not serialize object of type "File". This type does not support serialization.'
+        )

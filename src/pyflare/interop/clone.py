@@ -108,7 +108,7 @@ class _Clone:
             return self.error(value)
         if isinstance(value, (str, bool, int, float)):
             return value
-        return self.other(value)
+        return self.remember(value, self.other(value))
 
     def collection(self, value: JsMap | JsSet) -> Any:
         if isinstance(value, JsMap):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from pyflare.interop import scope
 from pyflare.interop.arguments import parse_int, to_number
-from pyflare.interop.clone import clone
+from pyflare.interop.clone import refuse, transfer
 from pyflare.interop.containers import JsArray, to_text
 from pyflare.interop.convert import JsFunctionClass
 from pyflare.interop.errors import dom_exception, error, type_error
@@ -22,7 +22,13 @@ JSON = Json.make()
 
 
 def structuredClone(value: Any, options: Any = None) -> Any:
-    return clone(value)
+    return transfer(value, _copy_of_blob)
+
+
+def _copy_of_blob(value: Any) -> Any:
+    from pyflare.interop.web.blob import Blob  # noqa: PLC0415  (it knows streams)
+
+    return Blob.make(value.data, value.type) if type(value) is Blob else refuse(value)
 
 
 # --- Object -------------------------------------------------------------------------------------------------------

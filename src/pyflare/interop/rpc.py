@@ -15,13 +15,14 @@ from typing import Any, ClassVar
 
 from pyflare.interop import scope, traces
 from pyflare.interop.awaiting import value_of
+from pyflare.interop.clone import refuse
 from pyflare.interop.clone import transfer as copy_value
 from pyflare.interop.convert import JsDoubleProxy
 from pyflare.interop.errors import JsException, dom_exception, error, type_error
 from pyflare.interop.global_scope import check_not_global
 from pyflare.interop.promise import JsPromise, confirmed, start
 from pyflare.interop.proxy import JsFunction, JsProxy, fold, options
-from pyflare.interop.web.blob import Blob
+from pyflare.interop.web.blob import Blob, File
 from pyflare.interop.web.headers import Headers
 from pyflare.interop.web.request import Request
 from pyflare.interop.web.response import Response
@@ -163,6 +164,8 @@ def transfer(value: Any) -> Any:
 
 
 def _other(value: Any) -> Any:
+    if isinstance(value, File):
+        refuse(value)
     if isinstance(value, (RpcStub, Fetcher, *PASSED_AS_IS)):
         return value
     if isinstance(value, JsDoubleProxy):
