@@ -19,6 +19,13 @@ _ATTRIBUTE = re.compile(
     + r"))\s*(?P<flag>[iIsS])?)?\s*\]"
 )
 _NTH = re.compile(r"\s*(?:(odd|even)|([+-]?\d*)n\s*(?:([+-])\s*(\d+))?|([+-]?\d+))\s*", re.IGNORECASE)
+# Whose values are compared without regard to case (HTML, "Case-sensitivity of selectors"), unless the flag is `s`.
+_CASELESS = frozenset(
+    "accept accept-charset align alink axis bgcolor charset checked clear codetype color compact declare defer dir "
+    "direction disabled enctype face frame hreflang http-equiv lang language link media method multiple nohref "
+    "noresize noshade nowrap readonly rel rev rules scope scrolling selected shape target text type valign valuetype "
+    "vlink".split()
+)
 
 
 class Node(Protocol):
@@ -159,7 +166,8 @@ class _Parser:
         if found["operator"] is None:
             return lambda node: node.attribute(name) is not None
         value = next(part for part in found.group("double", "single", "bare") if part is not None)
-        fold = str.lower if (found["flag"] or "").lower() == "i" else str
+        flag = (found["flag"] or "").lower()
+        fold = str.lower if flag == "i" or (not flag and name in _CASELESS) else str
         return _compare(name, found["operator"], fold(_plain(value)), fold)
 
     def _pseudo(self) -> Test:
