@@ -7,8 +7,8 @@ to the end.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,7 @@ class Database:
         readonly: bool = False,
     ) -> None:
         self.path = str(path)
+        self._syncs = durability == "full" and not readonly
         flags = apsw.SQLITE_OPEN_READONLY if readonly else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         self.raw = apsw.Connection(self.path, flags=flags)
         self.raw.transaction_mode = "IMMEDIATE"
@@ -48,13 +49,13 @@ class Database:
         if readonly:
             return
         # Making a file costs several syncs, milliseconds each, which only a power cut could miss.
-        self.raw.execute(f"PRAGMA synchronous={'FULL' if durability == 'full' else 'OFF'}")
+        self.raw.execute(f"PRAGMA synchronous={'FULL' if self._syncs else 'OFF'}")
         if self.path != ":memory:":
             self.raw.execute("PRAGMA journal_mode=WAL")
         if schema:
             self.raw.execute(schema)
         self._migrate(migrations)
-        if durability != "full":
+        if not self._syncs:
             self.raw.execute("PRAGMA synchronous=NORMAL")
 
     def execute(self, sql: str, params: Params = ()) -> list[Row]:
@@ -84,6 +85,19 @@ class Database:
     def transaction(self) -> AbstractContextManager[object]:
         """All or nothing; nested ones are savepoints."""
         return self.raw
+
+    @contextmanager
+    def unsynced(self) -> Iterator[None]:
+        """Around a transaction that need not wait for the disk, whatever the durability, since its loss in a power cut
+        only repeats work."""
+        if not self._syncs:
+            yield
+            return
+        self.execute("PRAGMA synchronous=NORMAL")
+        try:
+            yield
+        finally:
+            self.execute("PRAGMA synchronous=FULL")
 
     def checkpoint_aside(self) -> None:
         """Have checkpoints in a thread; for files that are written all the time."""

@@ -101,11 +101,11 @@ class QueueView:
     @property
     def backlog(self) -> int:
         """Messages that wait, delayed ones too."""
-        return int(self._engine.tally(self.name).waiting)
+        return int(self._engine.overview(self.name).tally.waiting)
 
     @property
     def in_flight(self) -> int:
-        return int(self._engine.tally(self.name).leased)
+        return int(self._engine.overview(self.name).tally.leased)
 
     @property
     def bodies(self) -> list[Any]:

@@ -110,6 +110,8 @@ def test_an_unacknowledged_message_comes_again_after_the_visibility_time_out(mad
     made.clock.advance(4.9)
     assert pull(made) == []
     made.clock.advance(0.2)
+    overview = made.room.overview("jobs")
+    assert (overview.tally.waiting, overview.tally.leased) == (1, 0)
     assert pull(made)[0]["attempts"] == 2
 
 

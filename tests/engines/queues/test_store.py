@@ -241,6 +241,15 @@ def test_a_message_whose_visibility_time_out_is_over_expires(store: Store) -> No
     assert bodies(store.messages("q", 500.0)) == ["b"]
 
 
+def test_a_message_whose_visibility_time_out_is_over_waits(store: Store) -> None:
+    store.send("q", drafts("a", "b", "c"), 100.0)
+    store.take("q", 1, FATE, 1, 100.0, until=200.0)
+    store.take("q", 1, FATE, 2, 100.0, until=900.0)
+    kept, now = store.tally("q"), store.tally_at("q", 500.0)
+    assert (kept.waiting, kept.leased) == (1, 2)
+    assert (now.waiting, now.leased, now.bytes) == (2, 1, kept.bytes)
+
+
 def test_a_dead_letter_whose_visibility_time_out_is_over_can_be_moved(store: Store) -> None:
     store.send("dead", drafts("a", "b"), 100.0)
     store.take("dead", 1, FATE, 1, 100.0, until=200.0)

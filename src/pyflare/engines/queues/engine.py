@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from pyflare.clock import monotonic
@@ -15,35 +14,20 @@ from pyflare.engines.base import BindingRow, Engine, EngineContext, Panel
 from pyflare.engines.queues import config as settings
 from pyflare.engines.queues.batch import MessageBatch, Verdict
 from pyflare.engines.queues.binding import WorkerQueue, metrics_of
-from pyflare.engines.queues.config import Consumer, QueuesConfig
+from pyflare.engines.queues.config import QueuesConfig
 from pyflare.engines.queues.consumer import Flight, PushConsumer
 from pyflare.engines.queues.names import misspelt
 from pyflare.engines.queues.panel import panel
 from pyflare.engines.queues.pull import Outcome, PullConsumer, Pulled
 from pyflare.engines.queues.rest import MALFORMED, Route, routes
 from pyflare.engines.queues.retention import Retention
-from pyflare.engines.queues.rows import Buried, Draft, Fate, Listed, Standing, Tally
+from pyflare.engines.queues.rows import Buried, Draft, Fate, Listed, Overview, Tally
 from pyflare.engines.queues.store import Busy, Store
 from pyflare.interop import traces
 from pyflare.worker.event import Queue
 
 BUSY_SECONDS = 0.1  # between two tries to settle a batch while another program writes to the file
 GRACE_SECONDS = 1.0  # real time that batches in flight get to end by themselves when the server stops or reloads
-
-
-@dataclass(frozen=True)
-class Overview:
-    """One queue, for people and programs."""
-
-    name: str
-    tally: Tally
-    delayed: int  # of the waiting messages
-    standing: Standing
-    oldest: float | None  # when the oldest message was sent
-    consumer: Consumer | None
-    worker: str | None  # that consumes it
-    producers: Sequence[str]  # "worker.BINDING"
-    in_flight: int  # batches
 
 
 class Queues(Engine):
@@ -271,10 +255,11 @@ class Queues(Engine):
             for producer in config.producers
             if producer.queue == queue
         ]
+        now = self._ctx.clock.now()
         return Overview(
             queue,
-            self._store.tally(queue),
-            self._store.delayed(queue, self._ctx.clock.now()),
+            self._store.tally_at(queue, now),
+            self._store.delayed(queue, now),
             self._store.standings.of(queue),
             self._store.oldest(queue),
             consumer,

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from pyflare.engines.base import Action, Panel, Table
 from pyflare.engines.queues.body import preview
 from pyflare.engines.queues.rest import MALFORMED, Api, Refused
+from pyflare.engines.queues.rows import Overview
 
 if TYPE_CHECKING:
-    from pyflare.engines.queues.engine import Overview, Queues
+    from pyflare.engines.queues.engine import Queues
 
 SHOWN_MESSAGES = 20  # of each queue
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pyflare.engines.queues.config import DEFAULT_RETENTION_SECONDS
+from pyflare.engines.queues.config import DEFAULT_RETENTION_SECONDS, Consumer
 
 
 class Draft(NamedTuple):
@@ -96,6 +96,21 @@ class Standing:
     expired: int = 0
     delivery_delay: int = 0  # seconds, where neither message nor batch nor producer says another
     retention: int = DEFAULT_RETENTION_SECONDS
+
+
+@dataclass(frozen=True)
+class Overview:
+    """One queue, for people and programs."""
+
+    name: str
+    tally: Tally
+    delayed: int  # of the waiting messages
+    standing: Standing
+    oldest: float | None  # when the oldest message was sent
+    consumer: Consumer | None
+    worker: str | None  # that consumes it
+    producers: Sequence[str]  # "worker.BINDING"
+    in_flight: int  # batches
 
 
 NO_TALLY = Tally()

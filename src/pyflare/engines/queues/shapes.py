@@ -9,15 +9,12 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyflare.engines.queues import body
 from pyflare.engines.queues.pull import Pulled
-from pyflare.engines.queues.rows import Listed, Tally
+from pyflare.engines.queues.rows import Listed, Overview, Tally
 from pyflare.engines.queues.tokens import opened, sealed
-
-if TYPE_CHECKING:
-    from pyflare.engines.queues.engine import Overview
 
 
 def hex_id(name: str) -> str:

@@ -8,23 +8,12 @@ times are seconds since the epoch and parameters.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import apsw
 
-from pyflare.engines.queues.rows import (
-    NO_TALLY,
-    Buried,
-    Draft,
-    Fate,
-    Listed,
-    Row,
-    Spent,
-    Taken,
-    Tally,
-)
+from pyflare.engines.queues.rows import NO_TALLY, Buried, Draft, Fate, Listed, Row, Spent, Taken, Tally
 from pyflare.engines.queues.standings import Standings
 from pyflare.storage.database import Database
 
@@ -92,6 +81,7 @@ SPENT = """
 OLDEST = "SELECT sent_at FROM messages WHERE queue = ? ORDER BY seq LIMIT 1"
 TALLY = "SELECT queue, sum(lease IS NULL), sum(size), sum(lease IS NOT NULL) FROM messages GROUP BY queue"
 TALLY_OF = TALLY.replace("GROUP BY", "WHERE queue = ? GROUP BY")
+LAPSED = "SELECT count(*) FROM messages WHERE queue = ? AND due_at <= ? AND due_at < 1e12 AND lease IS NOT NULL"
 FIRST_ARRIVAL = "SELECT arrived_at FROM messages WHERE queue = ? ORDER BY seq LIMIT 1"
 # A lease of an HTTP consumer ends by itself; what it held may not be asked for again.
 OLD = "queue = :queue AND arrived_at <= :then AND (lease IS NULL OR due_at <= :now)"
@@ -134,8 +124,7 @@ class Store:
 
     def __init__(self, path: Path | str, durability: str = "normal") -> None:
         self._db = Database(path, migrations=MIGRATIONS, durability=durability)
-        self._synced = durability == "full"
-        if not self._synced:  # there a commit waits for the disk anyway, less long in a log that does not grow
+        if durability != "full":  # there a commit waits for the disk anyway, less long in a log that does not grow
             self._db.checkpoint_aside()
         # Counted once at the start and kept from then on: `send` answers with them each time.
         self._tallies = {queue: Tally(*counts) for queue, *counts in self._db.execute(TALLY)}
@@ -169,7 +158,7 @@ class Store:
 
     def take(self, queue: str, limit: int, fate: Fate, lease: int, now: float, until: float = HELD) -> Taken:
         """Lease the messages that are due, oldest first, `until` then; those out of retries are buried instead."""
-        with self._unsynced(), self._db.transaction():
+        with self._db.unsynced(), self._db.transaction():
             found = [Row._make(row) for row in self._db.execute(READY, (queue, now, limit))]
             rows = [row for row in found if row.attempts <= fate.max_retries + 1]
             if (span := _span(rows)) is not None:
@@ -200,7 +189,7 @@ class Store:
             if row.attempts > fate.max_retries
         ]
         before = self._db.raw.total_changes()
-        with self._unsynced(), self._db.transaction():
+        with self._db.unsynced(), self._db.transaction():
             if (span := _span(acked)) is not None:
                 self._db.execute(ACKNOWLEDGE_SPAN, (*span, lease))
             else:
@@ -264,7 +253,14 @@ class Store:
         return [queue for queue, tally in self._tallies.items() if tally.unacknowledged]
 
     def tally(self, queue: str) -> Tally:
+        """As kept: a message whose HTTP consumer let the lease lapse counts as leased until it is taken again."""
         return self._tallies.get(queue, NO_TALLY)
+
+    def tally_at(self, queue: str, now: float) -> Tally:
+        """The same, but what is no longer leased waits."""
+        kept = self.tally(queue)
+        lapsed: int = self._db.value(LAPSED, (queue, now)) if kept.leased else 0
+        return Tally(kept.waiting + lapsed, kept.bytes, kept.leased - lapsed)
 
     def oldest(self, queue: str) -> float | None:
         """When the oldest message was sent, held ones too."""
@@ -360,19 +356,6 @@ class Store:
         return expired
 
     # --- inside ---------------------------------------------------------------------------------------------------
-
-    @contextmanager
-    def _unsynced(self) -> Iterator[None]:
-        """Do not wait for the disk, whatever the durability: a lease or an acknowledgement that a power cut loses is a
-        delivery repeated."""
-        if not self._synced:
-            yield
-            return
-        self._db.execute("PRAGMA synchronous=NORMAL")
-        try:
-            yield
-        finally:
-            self._db.execute("PRAGMA synchronous=FULL")
 
     def _bury(self, queue: str, spent: Sequence[Spent], fate: Fate, now: float) -> Sequence[Buried]:
         for message in spent:
