@@ -21,11 +21,14 @@ _ATTRIBUTE = re.compile(
 _NTH = re.compile(r"\s*(?:(odd|even)|([+-]?\d*)n\s*(?:([+-])\s*(\d+))?|([+-]?\d+))\s*", re.IGNORECASE)
 # Whose values are compared without regard to case (HTML, "Case-sensitivity of selectors"), unless the flag is `s`.
 _CASELESS = frozenset(
-    "accept accept-charset align alink axis bgcolor charset checked clear codetype color compact declare defer dir "
-    "direction disabled enctype face frame hreflang http-equiv lang language link media method multiple nohref "
-    "noresize noshade nowrap readonly rel rev rules scope scrolling selected shape target text type valign valuetype "
-    "vlink".split()
-)
+    {
+        "accept", "accept-charset", "align", "alink", "axis", "bgcolor", "charset", "checked", "clear", "codetype",
+        "color", "compact", "declare", "defer", "dir", "direction", "disabled", "enctype", "face", "frame", "hreflang",
+        "http-equiv", "lang", "language", "link", "media", "method", "multiple", "nohref", "noresize", "noshade",
+        "nowrap", "readonly", "rel", "rev", "rules", "scope", "scrolling", "selected", "shape", "target", "text",
+        "type", "valign", "valuetype", "vlink",
+    }
+)  # fmt: skip
 
 
 class Node(Protocol):
