@@ -21,6 +21,17 @@ def test_databases_are_found_by_a_part_of_their_name(tmp_path: Path) -> None:
     explore(tmp_path, visit)
 
 
+@pytest.mark.cloudflare("api/resources/d1/subresources/database/methods/get")
+def test_one_database_is_found_by_its_id(tmp_path: Path) -> None:
+    async def visit(explorer: Explorer) -> None:
+        found = {"name": "orders", "uuid": "orders-id", "version": "production"}
+        assert (await explorer.api("GET", "/d1/database/orders-id")).result == found
+        missing = await explorer.api("GET", "/d1/database/nope")
+        assert missing.error == (404, 7404, "The database nope could not be found")
+
+    explore(tmp_path, visit)
+
+
 def test_rows_come_as_arrays_with_their_columns(tmp_path: Path) -> None:
     async def visit(explorer: Explorer) -> None:
         answer = await explorer.api("POST", RAW, {"sql": "SELECT ? AS a, 1.0 AS b, x'00ff' AS c", "params": ["x"]})

@@ -58,6 +58,28 @@ def test_keys_are_listed_with_expiration_and_metadata(tmp_path: Path) -> None:
     explore(tmp_path, visit)
 
 
+@pytest.mark.cloudflare("api/resources/kv/subresources/namespaces/methods/get")
+def test_one_namespace_is_found_by_its_id(tmp_path: Path) -> None:
+    async def visit(explorer: Explorer) -> None:
+        assert (await explorer.api("GET", NOTES)).result == {"id": "notes-id", "title": "NOTES"}
+        missing = await explorer.api("GET", "/storage/kv/namespaces/nope")
+        assert missing.error == (404, 10013, "get namespace: 'namespace not found'")
+
+    explore(tmp_path, visit)
+
+
+@pytest.mark.cloudflare("api/resources/kv/subresources/namespaces/subresources/metadata/methods/get")
+def test_metadata_of_a_key_comes_without_its_value(tmp_path: Path) -> None:
+    async def visit(explorer: Explorer) -> None:
+        pairs = [{"key": "a/b", "value": "v", "metadata": {"by": "Ada"}}, {"key": "bare", "value": "v"}]
+        await explorer.api("PUT", f"{NOTES}/bulk", pairs)
+        assert (await explorer.api("GET", f"/accounts/any{NOTES}/metadata/a%2Fb")).result == {"by": "Ada"}
+        assert (await explorer.api("GET", f"{NOTES}/metadata/bare")).result is None
+        assert (await explorer.api("GET", f"{NOTES}/metadata/other")).error == (404, 10009, "get: 'key not found'")
+
+    explore(tmp_path, visit)
+
+
 def test_a_long_list_goes_on_at_its_cursor(tmp_path: Path) -> None:
     async def visit(explorer: Explorer) -> None:
         for number in range(12):
@@ -83,6 +105,20 @@ def test_many_values_come_as_text_and_missing_ones_as_null(tmp_path: Path) -> No
         await explorer.api("PUT", f"{NOTES}/values/k", b"v")
         answer = await explorer.api("POST", f"{NOTES}/bulk/get", {"keys": ["k", "other"]})
         assert answer.result == {"values": {"k": "v", "other": None}}
+
+    explore(tmp_path, visit)
+
+
+@pytest.mark.cloudflare("api/resources/kv/subresources/namespaces/methods/bulk_get")
+def test_many_values_come_parsed_and_with_metadata_when_asked(tmp_path: Path) -> None:
+    async def visit(explorer: Explorer) -> None:
+        await explorer.api("PUT", f"{NOTES}/bulk", [{"key": "k", "value": '{"a":1}', "metadata": 5}])
+        asked = {"keys": ["k", "other"], "type": "json", "withMetadata": True}
+        answer = await explorer.api("POST", f"{NOTES}/bulk/get", asked)
+        assert answer.result == {"values": {"k": {"value": {"a": 1}, "metadata": 5}, "other": None}}
+        await explorer.api("PUT", f"{NOTES}/values/k", b"no JSON")
+        status, _, message = (await explorer.api("POST", f"{NOTES}/bulk/get", asked)).error
+        assert (status, message) == (400, "At least one of the requested keys corresponds to a non-json value")
 
     explore(tmp_path, visit)
 

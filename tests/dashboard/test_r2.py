@@ -77,6 +77,26 @@ def test_objects_are_deleted_by_their_keys(tmp_path: Path) -> None:
     explore(tmp_path, visit)
 
 
+@pytest.mark.cloudflare("api/resources/r2/subresources/buckets/subresources/objects")
+def test_one_object_is_deleted_by_its_path(tmp_path: Path) -> None:
+    async def visit(explorer: Explorer) -> None:
+        await explorer.api("PUT", f"{OBJECTS}/a/b", b"x")
+        assert (await explorer.api("DELETE", f"{OBJECTS}/a/b")).result == {"key": "a/b"}
+        assert (await explorer.api("GET", f"{OBJECTS}/a/b")).error == (404, 10007, "get: 'object not found'")
+
+    explore(tmp_path, visit)
+
+
+@pytest.mark.cloudflare("api/resources/r2/subresources/buckets/subresources/objects")
+def test_objects_are_listed_after_a_key(tmp_path: Path) -> None:
+    async def visit(explorer: Explorer) -> None:
+        for key in ("a", "b"):
+            await explorer.api("PUT", f"{OBJECTS}/{key}", b"x")
+        assert [one["key"] for one in (await explorer.api("GET", f"{OBJECTS}?start_after=a")).result] == ["b"]
+
+    explore(tmp_path, visit)
+
+
 @pytest.mark.cloudflare("miniflare: workers/local-explorer/resources/r2.ts")
 def test_what_is_wrong_is_told_with_cloudflares_codes(tmp_path: Path) -> None:
     async def visit(explorer: Explorer) -> None:

@@ -29,6 +29,7 @@ def routes(server: Source) -> list[Route]:
     api = Api(server.engines.get("d1"))
     return [
         Route("/d1/database", api.databases, methods=["GET"]),
+        Route("/d1/database/{database_id}", api.database, methods=["GET"]),
         Route("/d1/database/{database_id}/query", api.query, methods=["POST"]),
         Route("/d1/database/{database_id}/raw", api.raw, methods=["POST"]),
     ]
@@ -42,10 +43,12 @@ class Api:
         """List databases, by ?name those that have it in their name."""
         wanted = request.query_params.get("name", "").lower()
         known = {} if self._room is None else self._room.databases
-        found = [
-            {"name": name, "uuid": id, "version": "production"} for id, name in known.items() if wanted in name.lower()
-        ]
-        return paged(request, found)
+        return paged(request, [_described(id, name) for id, name in known.items() if wanted in name.lower()])
+
+    async def database(self, request: Request) -> Response:
+        """One database."""
+        room, id = self._found(request)
+        return success(_described(id, room.databases[id]))
 
     async def query(self, request: Request) -> Response:
         """Run {sql, params}, or all or nothing of {batch: [{sql, params}]}; a row is an object."""
@@ -56,14 +59,23 @@ class Api:
         return await self._run(request, _arrays)
 
     async def _run(self, request: Request, shape: Callable[[Result], Any]) -> Response:
-        id = request.path_params["database_id"]
-        if self._room is None or id not in self._room.databases:
-            raise Refused(404, f"The database {id} could not be found", NO_DATABASE)
+        room, id = self._found(request)
         queries = _queries(await fields_of(request))
         try:
-            return success([_answer(result, shape(result)) for result in await self._room.query(id, queries)])
+            return success([_answer(result, shape(result)) for result in await room.query(id, queries)])
         except JsException as raised:
             raise Refused(400, raised.message, NO_QUERY) from None
+
+    def _found(self, request: Request) -> tuple[D1, str]:
+        """The room, and the id of a database that it has."""
+        id: str = request.path_params["database_id"]
+        if self._room is None or id not in self._room.databases:
+            raise Refused(404, f"The database {id} could not be found", NO_DATABASE)
+        return self._room, id
+
+
+def _described(id: str, name: str) -> dict[str, str]:
+    return {"name": name, "uuid": id, "version": "production"}
 
 
 def _queries(fields: Mapping[str, Any]) -> list[Query]:

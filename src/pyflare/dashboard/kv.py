@@ -18,7 +18,7 @@ from pyflare.engines.kv.namespace import described
 
 if TYPE_CHECKING:
     from pyflare.engines.kv.engine import Kv
-    from pyflare.engines.kv.namespace import Namespace
+    from pyflare.engines.kv.namespace import Namespace, Value
 
 NO_KEY, NO_NAMESPACE = 10009, 10013  # Cloudflare's codes
 MAX_FORM_BYTES = 32 * 1024 * 1024  # of one field; KV itself refuses values over 25 MiB
@@ -29,7 +29,9 @@ def routes(server: Source) -> list[Route]:
     api = Api(server.engines.get("kv"))
     return [
         Route("/storage/kv/namespaces", api.namespaces, methods=["GET"]),
+        Route(ONE, api.namespace, methods=["GET"]),
         Route(f"{ONE}/keys", api.keys, methods=["GET"]),
+        Route(f"{ONE}/metadata/{{key:path}}", api.metadata, methods=["GET"]),
         Route(f"{ONE}/values/{{key:path}}", api.read, methods=["GET"]),
         Route(f"{ONE}/values/{{key:path}}", api.write, methods=["PUT"]),
         Route(f"{ONE}/values/{{key:path}}", api.remove, methods=["DELETE"]),
@@ -50,6 +52,14 @@ class Api:
         found = [{"id": id, "title": title} for id, title in titles.items()]
         return paged(request, sorted(found, key=lambda one: one[order], reverse=direction == "desc"))
 
+    async def namespace(self, request: Request) -> Response:
+        """One namespace."""
+        id = request.path_params["namespace_id"]
+        titles = {} if self._room is None else self._room.titles
+        if id not in titles:
+            raise Refused(404, "get namespace: 'namespace not found'", NO_NAMESPACE)
+        return success({"id": id, "title": titles[id]})
+
     async def keys(self, request: Request) -> Response:
         """List the keys of a namespace."""
         namespace = self._namespace(request, "list keys")
@@ -58,11 +68,13 @@ class Api:
         keys = [described(entry, json.loads) for entry in page.entries]
         return success(keys, {"count": len(keys), "cursor": page.cursor or ""})
 
+    async def metadata(self, request: Request) -> Response:
+        """Read the metadata of a key, null when it has none."""
+        return success(_metadata(self._value(request)))
+
     async def read(self, request: Request) -> Response:
         """Read a value."""
-        value = self._namespace(request, "get").get(request.path_params["key"])
-        if value is None:
-            raise Refused(404, "get: 'key not found'", NO_KEY)
+        value = self._value(request)
         headers = {"x-content-type-options": "nosniff"}
         return Response(value.data, media_type="application/octet-stream", headers=headers)
 
@@ -83,12 +95,15 @@ class Api:
         return success({})
 
     async def read_many(self, request: Request) -> Response:
-        """Read up to 100 values as text."""
-        namespace = self._namespace(request, "bulk get keys")
-        keys = strings(await fields_of(request), "keys")
-        found = dict(namespace.get_many(keys, "text"))
-        texts = {key: None if value is None else value.data.decode("utf-8", "replace") for key, value in found.items()}
-        return success({"values": texts})
+        """Read up to 100 values as {type}, "text" or "json"; {withMetadata} gives {value, metadata} of each."""
+        namespace, fields = self._namespace(request, "bulk get keys"), await fields_of(request)
+        kind, with_metadata = fields.get("type") or "text", bool(fields.get("withMetadata"))
+        found: dict[str, Any] = {}
+        for key, value in namespace.get_many(strings(fields, "keys"), kind):
+            found[key] = None if value is None else _shown(value, kind)
+            if value is not None and with_metadata:
+                found[key] = {"value": found[key], "metadata": _metadata(value)}
+        return success({"values": found})
 
     async def write_many(self, request: Request) -> Response:
         """Write a list of {key, value, expiration, expiration_ttl, metadata, base64}."""
@@ -106,11 +121,29 @@ class Api:
             namespace.remove(key)
         return success({"successful_key_count": len(keys), "unsuccessful_keys": []})
 
+    def _value(self, request: Request) -> Value:
+        value = self._namespace(request, "get").get(request.path_params["key"])
+        if value is None:
+            raise Refused(404, "get: 'key not found'", NO_KEY)
+        return value
+
     def _namespace(self, request: Request, doing: str) -> Namespace:
         id = request.path_params["namespace_id"]
         if self._room is None or id not in self._room.namespace_ids:
             raise Refused(404, f"{doing}: 'namespace not found'", NO_NAMESPACE)
         return self._room.namespace(id)
+
+
+def _metadata(value: Value) -> Any:
+    return None if value.metadata is None else json.loads(value.metadata)
+
+
+def _shown(value: Value, kind: str) -> Any:
+    text = value.data.decode("utf-8", "replace")
+    try:
+        return json.loads(text) if kind == "json" else text
+    except ValueError:
+        raise Refused(400, f"At least one of the requested keys corresponds to a non-{kind} value") from None
 
 
 async def _form(request: Request) -> tuple[bytes, str | None]:

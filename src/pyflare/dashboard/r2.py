@@ -37,6 +37,7 @@ def routes(server: Source) -> list[Route]:
         Route(f"{ONE}/objects", api.remove, methods=["DELETE"]),
         Route(f"{ONE}/objects/{{key:path}}", api.read, methods=["GET"]),
         Route(f"{ONE}/objects/{{key:path}}", api.write, methods=["PUT"]),
+        Route(f"{ONE}/objects/{{key:path}}", api.remove_one, methods=["DELETE"]),
     ]
 
 
@@ -55,12 +56,13 @@ class Api:
         return success({"name": request.path_params["bucket_name"]})
 
     async def objects(self, request: Request) -> Response:
-        """List objects by ?prefix, ?delimiter, ?cursor, ?per_page."""
+        """List objects by ?prefix, ?delimiter, ?start_after, ?cursor, ?per_page."""
         bucket, query = self._bucket(request, "list objects"), request.query_params
         with _told():
             found, cursor = bucket.list(
                 query.get("prefix", ""),
                 query.get("delimiter", ""),
+                query.get("start_after"),
                 cursor=query.get("cursor"),
                 limit=number(request, "per_page", 1000, 1, 1000),
             )
@@ -80,6 +82,13 @@ class Api:
         with _told():
             self._bucket(request, "delete").delete(keys)
         return success([{"key": key} for key in keys])
+
+    async def remove_one(self, request: Request) -> Response:
+        """Delete an object."""
+        key = request.path_params["key"]
+        with _told():
+            self._bucket(request, "delete").delete([key])
+        return success({"key": key})
 
     async def read(self, request: Request) -> Response:
         """Read an object; with the header `cf-metadata-only: true` what is known of it."""
