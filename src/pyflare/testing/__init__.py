@@ -5,6 +5,7 @@
         await worker.advance(60)                     # what falls due within the minute happens, in order
         socket = await worker.websocket("/room")
         await worker.env.NOTES.put("key", "value")   # its bindings, as it has them itself
+        worker.outbound = lambda sent: Answer.of("busy", 503)  # what its `fetch` gets in place of the network
 
 `advance` delivers messages, fires alarms, wakes workflows, and ends what expires. Cron triggers fire with `cron=True`
 only, as with `pyflare dev --cron`; `scheduled` runs one by hand. No port is opened.
@@ -16,6 +17,9 @@ harness as `worker`; its paths begin in pytest's root folder (`help(pyflare.pyte
 from pyflare.clock import FakeClock
 from pyflare.config.options import DevOptions
 from pyflare.testing.harness import Hangs, Harness
-from pyflare.testing.views import Answer, Leased, Mail, Point, QueueView, Socket
+from pyflare.testing.views import Answer, Leased, Mail, Outgoing, Point, QueueView, Socket
 
-__all__ = ("Answer", "DevOptions", "FakeClock", "Hangs", "Harness", "Leased", "Mail", "Point", "QueueView", "Socket")
+__all__ = (
+    "Answer", "DevOptions", "FakeClock", "Hangs", "Harness", "Leased", "Mail", "Outgoing", "Point", "QueueView",
+    "Socket",
+)  # fmt: skip

@@ -28,6 +28,7 @@ from pyflare.interop.web.request import Request
 from pyflare.interop.web.response import Response
 from pyflare.log import Log
 from pyflare.server import Server
+from pyflare.testing.network import Network, Outbound
 from pyflare.testing.views import Answer, Mail, Point, QueueView, Socket
 
 if TYPE_CHECKING:
@@ -54,8 +55,9 @@ class Harness:
 
     `state`: the folder to keep things in, for tests that open it twice; a temporary one by default. `vars` replace the
     configuration's. `secrets`: values of the secrets store by binding. `cron`: triggers fire when `advance` passes
-    their time. `migrations`: see `migrate`; here they are applied when it opens. `options`: anything else that
-    `pyflare dev` takes.
+    their time. `migrations`: see `migrate`; here they are applied when it opens. `outbound`: what answers the workers'
+    `fetch` in place of the network, a function of an `Outgoing` that gives an `Answer`, also as a coroutine; an OSError
+    that it raises is a connection that failed. `options`: anything else that `pyflare dev` takes.
     """
 
     def __init__(
@@ -69,12 +71,14 @@ class Harness:
         options: DevOptions | None = None,
         cron: bool = False,
         migrations: bool = False,
+        outbound: Outbound | None = None,
     ) -> None:
         self.clock = clock or FakeClock()
         self._configs = [Path(config) for config in configs]
         self._state, self._vars, self._environ = state, dict(vars or {}), dict(environ or {})
         self._options = self._with_configs(options or DevOptions(), cron)
         self._migrations, self._secrets = migrations, dict(secrets or {})
+        self._outbound = outbound
         self._control: Control | None = None
         self._terminal = io.StringIO()
         self._cleanup = contextlib.AsyncExitStack()
@@ -109,6 +113,7 @@ class Harness:
         await server.start()
         for binding, value in self._secrets.items():
             self.server.room("secrets").assign(binding, value)
+        self.outbound = self._outbound
         if self._migrations:
             await self.migrate()
         workflows: Any = self.server.engines.get("workflows")
@@ -179,6 +184,17 @@ class Harness:
         to call objects, to create workflows."""
         worker = self.server.workers[self.server.primary.name]
         return worker.sdk.wrap_env(worker.env)
+
+    @property
+    def outbound(self) -> Outbound | None:
+        """What answers the `fetch` of the workers; None: the network. A test may set it as it goes."""
+        return self._outbound
+
+    @outbound.setter
+    def outbound(self, outbound: Outbound | None) -> None:
+        self._outbound = outbound
+        for worker in self.server.workers.values():
+            worker.outbound = None if outbound is None else Network.make(outbound)
 
     async def scheduled(self, cron: str, when: float | None = None) -> None:
         """Run the cron handler, at `when` (seconds since the epoch) if given; raises what it raises. `terminal` says so

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Sequence
+import json as _json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pyflare.interop.web.channel import Channel
+from pyflare.interop.web.status import status_text
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What a request was answered with."""
+class Message:
+    """What goes over HTTP, in either direction."""
 
-    status: int
-    reason: str
     headers: Sequence[tuple[str, str]]  # names in lower case; several of one name stay apart
     content: bytes
 
@@ -25,11 +23,42 @@ class Answer:
         return self.content.decode()
 
     def json(self) -> Any:
-        return json.loads(self.content)
+        return _json.loads(self.content)
 
     def header(self, name: str) -> str | None:
         """The first header of that name."""
         return next((value for key, value in self.headers if key == name.lower()), None)
+
+
+@dataclass(frozen=True)
+class Answer(Message):
+    """What a request was answered with."""
+
+    status: int
+    reason: str
+    headers: Sequence[tuple[str, str]]
+    content: bytes
+
+    @classmethod
+    def of(
+        cls, body: str | bytes = b"", status: int = 200, headers: Mapping[str, str] | None = None, *, json: Any = None
+    ) -> Answer:
+        """An answer to give; with `json` it has that body and the content type."""
+        pairs = [(name.lower(), value) for name, value in (headers or {}).items()]
+        if json is not None:
+            body = _json.dumps(json)
+            pairs.append(("content-type", "application/json"))
+        return cls(status, status_text(status), pairs, body.encode() if isinstance(body, str) else body)
+
+
+@dataclass(frozen=True)
+class Outgoing(Message):
+    """A request that a worker sends to the network."""
+
+    method: str
+    url: str
+    headers: Sequence[tuple[str, str]]
+    content: bytes
 
 
 @dataclass
@@ -114,7 +143,7 @@ class QueueView:
 
     def send(self, body: Any, content_type: str = "json", delay_seconds: int = 0) -> None:
         """Send a message by hand; `body` as for the REST path: a JSON value, a text, base64."""
-        text = json.dumps(body) if content_type == "json" else body
+        text = _json.dumps(body) if content_type == "json" else body
         self._engine.panel().actions["send"].run(self.name, text, content_type, delay_seconds)
 
     def pause(self) -> None:
@@ -160,7 +189,7 @@ class QueueView:
 
 def _plain(body: bytes, content_type: str) -> Any:
     if content_type == "json":
-        return json.loads(body)
+        return _json.loads(body)
     return body.decode() if content_type == "text" else body
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pyflare.testing import Harness
+from pyflare.testing import Answer, Harness
 
 ENTRY = '''
 from urllib.parse import parse_qs, urlsplit
@@ -84,7 +84,7 @@ class Other(WorkerEntrypoint):
 '''
 
 
-def ask(folder: Path, *paths: str) -> list[str]:
+def ask(folder: Path, *paths: str, **options: Any) -> list[str]:
     """The texts of the answers; of what failed `Class: message`, and its last line."""
     config: dict[str, Any] = {
         "name": "host",
@@ -101,7 +101,7 @@ def ask(folder: Path, *paths: str) -> list[str]:
 
     async def run() -> list[str]:
         found = []
-        async with Harness(folder / "wrangler.json") as worker:
+        async with Harness(folder / "wrangler.json", **options) as worker:
             for path in paths:
                 try:
                     found.append((await worker.fetch(path)).text)
@@ -152,3 +152,7 @@ def test_code_that_failed_to_load_is_asked_for_again(tmp_path: Path) -> None:
 
 def test_its_fetches_may_go_to_a_binding(tmp_path: Path) -> None:
     assert ask(tmp_path, "/?id=a&outbound=self&x=fetch") == ["asked for http://elsewhere/x"]
+
+
+def test_its_fetches_go_where_the_hosts_go(tmp_path: Path) -> None:
+    assert ask(tmp_path, "/?id=a&x=fetch", outbound=lambda sent: Answer.of(sent.url)) == ["http://elsewhere/x"]

@@ -26,7 +26,7 @@ class Code:
     modules: Mapping[str, str]
     compat: Compat
     env: Mapping[str, Any]
-    outbound: Any = None  # where `fetch` goes: None to the network, null nowhere, else a Fetcher
+    outbound: Any = None  # where `fetch` goes: None as the parent's, null nowhere, else a Fetcher
 
 
 def parse(config: WorkerConfig, diagnostics: Diagnostics) -> Sequence[str]:

@@ -71,7 +71,8 @@ class Loaders(Engine):
         worker = Worker(
             config, self._ctx.clock, JsObject.make(given.env), parent.sdk, portal=parent.portal, host=parent
         )
-        worker.caches_of, worker.outbound = parent.caches_of, given.outbound
+        worker.caches_of = parent.caches_of
+        worker.outbound = parent.outbound if given.outbound is None else given.outbound
         module = _imported(worker, Namespace(name, given.modules), given.main)
         worker.exports = exported_classes(module, parent.sdk)
         worker.handlers = module_handlers(module)
