@@ -22,8 +22,7 @@ def entries(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """The entries of the list `key`, each with its path; one that is not well formed is a fault and left out.
 
-    `required` and `optional` say which fields there are and of which type. A field of another name only warns; `remote`
-    is known everywhere and has no meaning here.
+    `required` and `optional` say which fields have a meaning here and of which type. Of other names the schema warns.
     """
     section = config.sections.get(key)
     if section is None:
@@ -69,9 +68,6 @@ def check(
                 path, f'bindings should, optionally, have a {KINDS[kind]} "{name}" field but got {_shown(entry)}.'
             )
             good = False
-    for name in entry:
-        if name not in required and name not in optional and name != "remote":
-            diagnostics.warn(f'Unexpected fields found in {path} field: "{name}"')
     return good
 
 

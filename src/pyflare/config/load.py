@@ -199,7 +199,7 @@ class _Reader:
         if self._found.path is None and self._found.script is not None:
             return _slug(self._found.script.stem)
         used = _slug(self._found.root.name)
-        if name is None:
+        if "name" not in sections:
             self._advice.name(used)
         return f"{used}-{self._environment}" if self._environment else used
 
@@ -208,7 +208,8 @@ class _Reader:
         for flag in flags:
             if flag not in names():
                 self._diagnostics.warn(f"No such compatibility flag: {flag}")
-        if python and PYTHON_FLAG not in flags and self._found.path is not None:
+        told = self._diagnostics.faulty(["compatibility_flags"])
+        if python and PYTHON_FLAG not in flags and not told and self._found.path is not None:
             self._advice.python_workers(flags)
         implied = {PYTHON_FLAG} if python else set()
         return Compat(self._date(sections), frozenset(flags) | implied)
@@ -217,7 +218,7 @@ class _Reader:
         date = sections.get("compatibility_date")
         if date is None:
             today = _today()
-            if self._found.path is not None:
+            if self._found.path is not None and "compatibility_date" not in sections:
                 self._advice.compatibility_date(today)
             return today
         if not isinstance(date, str):

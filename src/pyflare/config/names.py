@@ -76,7 +76,7 @@ def binding_names(key: str, section: Any) -> Iterator[str]:
         section = section.get(inside) if inside else [section]
     for item in section if isinstance(section, list) else ():
         name = item.get("binding", item.get("name")) if isinstance(item, dict) else None
-        if isinstance(name, str):
+        if isinstance(name, str) and name:
             yield name
 
 

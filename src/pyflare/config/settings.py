@@ -29,7 +29,7 @@ def dev_settings(sections: Mapping[str, Any], options: DevOptions) -> DevSetting
 
 def rules(sections: Mapping[str, Any]) -> Sequence[Rule]:
     return tuple(
-        Rule(str(rule.get("type")), tuple(map(str, rule.get("globs") or ())), rule.get("fallthrough") is not False)
+        Rule(str(rule.get("type")), tuple(map(str, _list(rule.get("globs")))), rule.get("fallthrough") is not False)
         for rule in map(_dict, _list(sections.get("rules")))
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pyflare.config.diagnostics import Diagnostics
 from pyflare.config.model import Compat
 from pyflare.config.options import DevOptions
 from pyflare.engines.assets.content_types import content_type
@@ -452,6 +453,14 @@ def test_strict_refuses_what_a_deploy_would(bench: Bench) -> None:
     config = bench.config({"assets": {"directory": "public"}}, strict=True)
     [fault] = faults(Assets, config).faults
     assert fault.startswith("assets.directory: Uploading a Pages _worker.js file as an asset.\n")
+
+
+def test_a_worker_whose_main_is_at_fault_is_not_one_of_assets_only(bench: Bench) -> None:
+    section = {"directory": "public", "binding": "ASSETS", "run_worker_first": True}
+    told = Diagnostics()
+    told.fault("main", "does not exist")
+    Assets.parse(bench.config({"assets": section}, main=None), told)
+    assert told.faults == ["main: does not exist"]
 
 
 def test_a_binding_without_a_worker_is_a_fault(bench: Bench) -> None:

@@ -29,11 +29,6 @@ def test_a_namespace_without_a_binding_is_a_fault_with_its_path(tmp_path: Path) 
     assert found.faults == ['kv_namespaces[1]: bindings should have a string "binding" field but got {"id":"x"}.']
 
 
-def test_an_unknown_key_warns(tmp_path: Path) -> None:
-    found = faults(Kv, Bench(tmp_path).config({"kv_namespaces": [{"binding": "A", "ttl": 5, "remote": False}]}))
-    assert (found.faults, found.warnings) == ([], ['Unexpected fields found in kv_namespaces[0] field: "ttl"'])
-
-
 def test_a_section_that_is_no_list_is_a_fault(tmp_path: Path) -> None:
     assert faults(Kv, Bench(tmp_path).config({"kv_namespaces": {}})).faults != []
 

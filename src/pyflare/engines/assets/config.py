@@ -17,7 +17,6 @@ NO_WORKER = (
     "Please remove run_worker_first from your configuration file, or provide a Worker script in your configuration "
     "file (`main`)."
 )
-KNOWN = ("directory", "binding", "html_handling", "not_found_handling", "run_worker_first")
 
 
 @dataclass(frozen=True)
@@ -42,10 +41,7 @@ def parse(config: WorkerConfig, diagnostics: Diagnostics) -> AssetsConfig | None
     directory = _directory(section, config, diagnostics)
     if directory is None:
         return None
-    for key in section:
-        if key not in KNOWN:
-            diagnostics.warn(f'Unexpected fields found in assets field: "{key}"')
-    has_worker = config.main is not None
+    has_worker = config.main is not None or diagnostics.faulty(["main"])  # what is wrong with `main` has been told
     binding = section.get("binding")
     if binding is not None and not has_worker:
         diagnostics.fault(

@@ -71,7 +71,7 @@ def parse(config: WorkerConfig, diagnostics: Diagnostics) -> ObjectsConfig:
         if binding.script_name in (None, config.name) and binding.class_name not in classes:
             classes[binding.class_name] = ObjectClass(binding.class_name, f"{config.name}-{binding.class_name}")
             missing.append(binding.class_name)
-    if missing:
+    if missing and not diagnostics.faulty(["migrations", "exports"]):
         diagnostics.warn(_without_migration(missing, replay))
     evict_after = config.tool.get("evict_after")
     if evict_after is not None and not isinstance(evict_after, (int, float)):
