@@ -1,9 +1,13 @@
 """`pyflare check`: warnings pass, faults exit with 1."""
 
+import json
+from typing import Any
+
+import pytest
 from click.testing import CliRunner, Result
 
 from pyflare.cli import main
-from tests.support.project import ENTRY, Project
+from tests.support.project import COMPLETE, ENTRY, Project
 
 COUNTER = ENTRY.replace("import ", "import DurableObject, ") + "\n\nclass Counter(DurableObject):\n    pass\n"
 
@@ -24,6 +28,73 @@ def test_warnings_are_lines_on_stderr_and_pass(project: Project) -> None:
     result = check(project)
     assert result.exit_code == 0
     assert result.stderr == 'warning: wrangler.jsonc: Unexpected fields found in top-level field: "foo"\n'
+
+
+def test_with_strict_warnings_of_configuration_and_code_fail_too(project: Project) -> None:
+    project.configure(foo=1)
+    project.write("src/entry.py", "import curses\n" + ENTRY)
+    result = check(project, "--strict")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "imports 'curses', which Python on Cloudflare does not have\n" in result.stderr
+    assert result.stderr.endswith("error: 2 warnings; with --strict there may be none\n")
+
+
+def test_with_strict_a_worker_without_warnings_passes(project: Project) -> None:
+    project.configure()
+    assert check(project, "--strict").stdout == check(project).stdout != ""
+
+
+MISSPELT = {
+    "kv_namespaces": {"binding": "A", "idd": "x"},
+    "r2_buckets": {"binding": "A", "bucket": "x"},
+    "d1_databases": {"binding": "A", "database_idd": "x"},
+    "analytics_engine_datasets": {"binding": "A", "datasett": "x"},
+    "hyperdrive": {"binding": "A", "id": "x", "localConnectionString": "postgres://u:p@localhost:5432/d", "idd": "x"},
+    "ratelimits": {"name": "A", "namespace_id": "1", "simple": {"limit": 1, "period": 10, "perid": 1}},
+    "secrets_store_secrets": {"binding": "A", "store_id": "x", "secret_name": "y", "secret": "z"},
+    "send_email": {"name": "A", "destination": "x"},
+    "pipelines": {"binding": "A", "pipeline": "x", "pip": "x"},
+    "tail_consumers": {"service": "shop", "servic": "x"},
+    "worker_loaders": {"binding": "A", "bind": "x"},
+}
+
+
+@pytest.mark.parametrize("key", [*MISSPELT, "assets", "images", "version_metadata"])
+def test_an_unknown_key_of_a_binding_is_told_once(project: Project, key: str) -> None:
+    project.write("public/a.txt", "")
+    single = {"binding": "A", "bindin": "x", **({"directory": "public"} if key == "assets" else {})}
+    section: dict[str, Any] = {key: [MISSPELT[key]] if key in MISSPELT else single}
+    project.configure(**section)
+    told = [line for line in check(project).stderr.splitlines() if "Unexpected fields" in line]
+    assert len(told) == 1
+    assert told[0].startswith(f"warning: wrangler.jsonc: Unexpected fields found in {key}")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("name", None),
+        ("main", "src/entri.py"),
+        ("main", None),
+        ("compatibility_date", None),
+        ("compatibility_flags", "python_workers"),
+        ("compatibility_flags", [5]),
+        ("kv_namespaces", [{"binding": ""}]),
+        ("rules", [{"type": "Text", "globs": 5}]),
+        ("migrations", [{"tag": "", "new_sqlite_classes": ["Counter"]}]),
+    ],
+)
+def test_a_key_with_a_fault_has_no_other_faults_and_warnings_follow(project: Project, key: str, value: Any) -> None:
+    project.write("public/a.txt", "")
+    project.write("src/entry.py", COUNTER)
+    sound = {
+        "assets": {"directory": "public", "binding": "ASSETS", "run_worker_first": True},
+        "durable_objects": {"bindings": [{"name": "C", "class_name": "Counter"}]},
+        "migrations": [{"tag": "v1", "new_sqlite_classes": ["Counter"]}],
+    }
+    project.write("wrangler.jsonc", json.dumps({**COMPLETE, **sound, key: value}))
+    [fault] = check(project).stderr.splitlines()
+    assert fault.startswith(f"error: wrangler.jsonc: {key}")
 
 
 def test_every_fault_is_a_line_and_the_exit_code_is_1(project: Project) -> None:

@@ -14,27 +14,41 @@ from pyflare.cli.report import show_warnings
 from pyflare.config.find import shown
 from pyflare.config.load import Loaded, check_loaded, read_workers
 from pyflare.config.options import DevOptions
+from pyflare.errors import ConfigError
 
 
 @click.command()
 @click.argument("script", type=PATH, required=False)
+@click.option("--strict/--no-strict", default=False, help="Fail for warnings too, as a CI wants.")
 @config_options
-def check(**given: Any) -> None:
+def check(strict: bool, **given: Any) -> None:
     """Say what is wrong with a worker, and what a deploy would miss.
 
     SCRIPT and -c name it as for pyflare dev. Its configuration is read, then its code is imported in a state folder
-    that is thrown away; `build.command` is not run. Warnings do not fail; faults exit with 1. Handlers that pyflare
-    serves and Cloudflare does not find are faults.
+    that is thrown away; `build.command` is not run. Warnings do not fail unless --strict is given; faults exit with 1.
+    Handlers that pyflare serves and Cloudflare does not find are faults.
+
+    What passes is well formed, loads, and exports the classes that it binds. Not looked at: what handlers do, for no
+    event is delivered; what imports only they would run; whether packages exist for Pyodide; what your account has
+    (ids, secrets, other workers, limits of your plan).
     """
     options = options_of(given)
     loaded = read_workers(options, os.environ, strict=True)
+    warned = 0
     for one in loaded:
         engines.examine(one.config, one.diagnostics)
-        show_warnings(one.warnings())
+        warned += _show(one.warnings())
     check_loaded(loaded)
-    show_warnings(_rehearse(loaded, options))
+    warned += _show(_rehearse(loaded, options))
+    if strict and warned:
+        raise ConfigError(f"{warned} warning{'s' if warned > 1 else ''}; with --strict there may be none")
     for one in loaded:
         click.echo(_summary(one, options))
+
+
+def _show(warnings: Sequence[str]) -> int:
+    show_warnings(warnings)
+    return len(warnings)
 
 
 def _rehearse(loaded: Sequence[Loaded], options: DevOptions) -> list[str]:

@@ -6,27 +6,25 @@ interpreter can be imported.
 
 from __future__ import annotations
 
-import ast
 import importlib.metadata
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Mapping
 from pathlib import Path
 
 from pyflare.config.model import WorkerConfig
 from pyflare.interop.finder import FACES
+from pyflare.worker.source_names import Names
 
 OF_THE_RUNTIME = frozenset(("workers", "asgi", "pyflare", *(name.partition(".")[0] for name in FACES)))
 
 
-def undeclared(config: WorkerConfig, files: Iterable[Path]) -> dict[str, Path]:
+def undeclared(config: WorkerConfig, used: Mapping[Path, Names]) -> dict[str, Path]:
     """package -> the file of the worker that imports it, for every installed package that nothing declares."""
-    assert config.main is not None
-    vendored = config.root / "python_modules"
     found: dict[str, Path] = {}
-    for file in files:
-        for name in _imported(file):
-            if not _is_local(name, config.main.parent) and not _is_local(name, vendored):
+    for file, names in used.items():
+        for name in names.imports:
+            if name not in sys.stdlib_module_names and name not in OF_THE_RUNTIME and not is_own(name, config):
                 found.setdefault(name, file)
     if not found:
         return {}
@@ -39,28 +37,13 @@ def undeclared(config: WorkerConfig, files: Iterable[Path]) -> dict[str, Path]:
     }
 
 
+def is_own(name: str, config: WorkerConfig) -> bool:
+    """Whether the worker itself has a module of this name, beside `main` or in `python_modules`."""
+    assert config.main is not None
+    folders = (config.main.parent, config.root / "python_modules")
+    return any((folder / name).is_dir() or (folder / f"{name}.py").is_file() for folder in folders)
+
+
 def normalise(name: str) -> str:
     """The name of a distribution in its one spelling (packaging.python.org, "Name normalization")."""
     return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def _imported(file: Path) -> Iterator[str]:
-    """Top-level names of absolute imports that are neither Python's nor the runtime's."""
-    try:
-        tree = ast.parse(file.read_text(encoding="utf-8"))
-    except (SyntaxError, ValueError):
-        return
-    for node in ast.walk(tree):
-        modules = []
-        if isinstance(node, ast.Import):
-            modules = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            modules = [node.module]
-        for module in modules:
-            name = module.partition(".")[0]
-            if name not in sys.stdlib_module_names and name not in OF_THE_RUNTIME:
-                yield name
-
-
-def _is_local(name: str, folder: Path) -> bool:
-    return (folder / name).is_dir() or (folder / f"{name}.py").is_file()

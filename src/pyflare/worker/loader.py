@@ -16,13 +16,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from pyflare.config.model import WorkerConfig
 from pyflare.errors import ConfigError, WorkerError
 from pyflare.interop import finder, traces
 from pyflare.interop.modules.pyodide_code import positional_count
 from pyflare.log import Log
+from pyflare.worker.absent import absent
 from pyflare.worker.declared import undeclared
 from pyflare.worker.signature import accepts, first_line
 from pyflare.worker.source import import_from_source
+from pyflare.worker.source_names import names_of
 from pyflare.worker.worker import EVENTS, Sdk, Worker
 
 LEGACY = ("on_fetch", "on_scheduled", "on_queue", "on_alarm", "on_trace", "on_pubsub", "on_email", "on_tail", "test")
@@ -66,12 +69,20 @@ def load(worker: Worker, log: Log) -> None:
     workers = importlib.import_module("workers")
     worker.sdk = Sdk(workers, importlib.import_module("workers.rpc"))
     module = _import(main, worker)
-    for package, file in undeclared(worker.config, own_files(main.parent)).items():
-        text = f"{file} imports {package!r}, which neither pyproject.toml nor python_modules declares: "
-        log.once("warn", f"undeclared {package}", text + "it will be missing on Cloudflare")
+    _warn_of_uses(worker.config, main, log)
     worker.exports = exported_classes(module, worker.sdk)
     worker.handlers = module_handlers(module)
     _explain(worker, module, log)
+
+
+def _warn_of_uses(config: WorkerConfig, main: Path, log: Log) -> None:
+    """Of what the worker's own modules use here and will not find on Cloudflare."""
+    used = {file: names_of(file) for file in own_files(main.parent)}
+    for package, file in undeclared(config, used).items():
+        text = f"{file} imports {package!r}, which neither pyproject.toml nor python_modules declares: "
+        log.once("warn", f"undeclared {package}", text + "it will be missing on Cloudflare")
+    for name, text in absent(config, used).items():
+        log.once("warn", f"absent {name}", text)
 
 
 def own_files(folder: Path) -> list[Path]:
