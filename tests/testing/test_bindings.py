@@ -87,6 +87,16 @@ def test_bindings_are_those_that_the_worker_has(told: Callable[..., Any]) -> Non
     told(story)
 
 
+def test_a_binding_that_is_not_configured_is_told_with_one_of_nearly_that_name(told: Callable[..., Any]) -> None:
+    async def story(worker: Harness) -> None:
+        with pytest.raises(AttributeError) as raised:
+            worker.env.NOTE  # noqa: B018
+        assert raised.value.__notes__ == ["env has no NOTE; did you mean NOTES?"]
+        assert not hasattr(worker.env, "NOTE")
+
+    told(story)
+
+
 def test_secrets_are_given_by_binding(told: Callable[..., Any]) -> None:
     assert told(lambda worker: worker.fetch("/secret"), secrets={"TOKEN": "s3cret"}).text == "s3cret"
     with pytest.raises(EngineError, match="bound to 'NOPE'; there are: TOKEN"):

@@ -29,7 +29,7 @@ from pyflare.interop.web.response import Response
 from pyflare.log import Log
 from pyflare.server import Server
 from pyflare.testing.network import Network, Outbound
-from pyflare.testing.views import Answer, Mail, Point, QueueView, Socket
+from pyflare.testing.views import Answer, Bindings, Mail, Point, QueueView, Socket
 
 if TYPE_CHECKING:
     from pyflare.engines.email.incoming import Delivery
@@ -183,7 +183,7 @@ class Harness:
         """The bindings of the primary worker, as its own code has them in `self.env`: to fill and read KV, D1 and R2,
         to call objects, to create workflows."""
         worker = self.server.workers[self.server.primary.name]
-        return worker.sdk.wrap_env(worker.env)
+        return Bindings(worker.sdk.wrap_env(worker.env), worker.env)
 
     @property
     def outbound(self) -> Outbound | None:

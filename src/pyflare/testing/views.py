@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pyflare.interop import traces
 from pyflare.interop.web.channel import Channel
 from pyflare.interop.web.status import status_text
 
@@ -108,6 +109,21 @@ class Socket:
 
     def on_error(self, error: BaseException) -> None:
         self._closed.set()
+
+
+@dataclass(frozen=True)
+class Bindings:
+    """`self.env` of a worker; the AttributeError for what it has not says what it has."""
+
+    _wrapped: Any
+    _env: Any
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return getattr(self._wrapped, name)
+        except AttributeError as raised:
+            traces.explain_env(raised, self._env)
+            raise
 
 
 @dataclass(frozen=True)
