@@ -29,9 +29,10 @@ def cron(expression: str, worker: str | None, time_ms: float | None, **given: An
     outcome = rooms.act_on_server("cron", "trigger", **fields)
     if expression not in outcome["configured"]:
         known = ", ".join(f'"{text}"' for text in outcome["configured"]) or "none"
-        click.echo(f'"{expression}" is not among the configured crons ({known}); it ran all the same', err=True)
-    if outcome["fault"]:
-        click.echo(f'"{expression}" is no cron expression: {outcome["fault"]}', err=True)
+        why = f"is not among the configured crons ({known})"
+        if outcome["fault"]:
+            why = f"is no cron expression: {outcome['fault']}"
+        click.echo(f'"{expression}" {why}; the handler ran all the same', err=True)
     click.echo(outcome["outcome"] + (", noRetry" if outcome["noRetry"] else ""))
     if outcome["error"]:
         click.echo(f"The scheduled handler of {outcome['worker']} failed:\n{outcome['error']}", err=True)
