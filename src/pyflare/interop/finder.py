@@ -39,7 +39,10 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(name, self, is_package=name in ("pyodide", "pyodide.ffi"))
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        return importlib.import_module(FACES[spec.name])
+        module = importlib.import_module(FACES[spec.name])
+        module.__name__ = spec.name  # in messages, as Cloudflare words them: 'js' (unknown location)
+        module.__file__ = None
+        return module
 
     def exec_module(self, module: ModuleType) -> None:
         """The face is complete when it is created."""
