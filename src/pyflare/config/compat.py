@@ -13,7 +13,7 @@ from functools import cache
 
 from pyflare.config.compat_table import TABLE
 
-KNOWN_UNTIL = "2026-08-22"  # the day of the table
+KNOWN_UNTIL = "2026-11-17"  # the day of the table
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 One line a flag: the name that enables it, the name that disables it, the date from which it is on, and what implies it
 (`flag,flag@date`: on from that date when one of these flags is on). `-` stands for nothing. The order is that of
-workerd's `io/compatibility-date.capnp` (2026-08-22), where each flag is explained; the last one is newer.
+workerd's `io/compatibility-date.capnp` (1.20261117), where each flag is explained.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ blob_standard_mime_type blob_legacy_mime_type 2024-06-03 -
 fetch_standard_url fetch_legacy_url 2024-06-03 -
 nodejs_compat_v2 no_nodejs_compat_v2 2026-08-04 nodejs_compat@2024-09-23
 global_fetch_strictly_public global_fetch_private_origin - -
-new_module_registry legacy_module_registry - -
+new_module_registry legacy_module_registry 2026-11-17 -
 cache_option_enabled cache_option_disabled 2024-11-11 -
 kv_direct_binding - - -
 allow_custom_ports ignore_custom_ports 2024-09-02 -
@@ -97,7 +97,7 @@ enable_navigator_language disable_navigator_language 2025-05-19 -
 enable_web_file_system - - -
 enable_abortsignal_rpc - - -
 allow_eval_during_startup disallow_eval_during_startup 2025-06-01 -
-enable_request_signal disable_request_signal - -
+enable_request_signal disable_request_signal 2026-11-17 -
 connect_pass_through - - -
 bind_asynclocalstorage_snapshot_to_request do_not_bind_asynclocalstorage_snapshot_to-request 2025-06-16 -
 throw_on_unrecognized_import_assertion ignore_unrecognized_import_assertion 2025-06-16 -
@@ -193,6 +193,24 @@ typescript_implemented_streams - - -
 expose_draining_reader - - -
 workflows_enable_fast_engine_creation workflows_disable_fast_engine_creation 2026-08-11 -
 wasm_memory_discard - - -
-python_workers_20260817 no_python_workers_20260817 - -
+python_workers_314 no_python_workers_314 - python_workers@2026-09-08
 spec_compliant_dispatch_exceptions no_spec_compliant_dispatch_exceptions 2026-09-15 -
+auto_inject_python_workers no_auto_inject_python_workers - -
+durable_object_io_tasks_prevent_eviction durable_object_io_tasks_do_not_prevent_eviction 2026-10-01 -
+webcrypto_modern_algorithms - - -
+wasm_esm_integration_builtins - - -
+pipe_to_backward_propagation no_pipe_to_backward_propagation 2026-11-17 -
+cache_option_preserves_cache_control cache_option_overrides_cache_control 2026-11-17 -
+durable_object_snapshots - - -
+connect_handler_starttls - - -
+offpeak_location_hint - - -
+python_shared_standard_library - - python_workers@2026-11-19
+wasm_source_url_support no_wasm_source_url_support 2026-12-01 -
+temporal no_temporal 2026-12-01 -
+python_zstd_snapshot - - -
+nodejs_process_version_24 no_nodejs_process_version_24 2026-11-24 -
+r2_binding_jsrpc - - -
+rpc_dispose_cancels_call - - -
+expose_serialization_test_class - - -
+python_dedicated_snapshot_keep_import_caches no_python_dedicated_snapshot_keep_import_caches - -
 """  # noqa: E501
