@@ -121,6 +121,26 @@ def test_a_client_that_goes_away_aborts_the_signal_and_cancels_the_handler() -> 
     assert "GET /slow 499 Client Closed Request" in said
 
 
+def test_without_its_flag_the_signal_stays_silent() -> None:
+    seen: list[bool] = []
+
+    async def handler(request: Request) -> Response:
+        try:
+            return await hang(request)
+        finally:
+            seen.append(request.signal.aborted)
+
+    async def client(wire: Wire) -> None:
+        wire.send("/slow")
+        await until(lambda: bool(worker.seen))
+        wire.writer.close()
+        await until(lambda: not wire.hub.running)
+
+    worker = Worker(handler)
+    talk(client, worker=worker, signals=False)
+    assert seen == [False]
+
+
 def test_the_signal_is_aborted_too_when_it_is_first_asked_for_after_the_client_left() -> None:
     seen: list[bool] = []
 

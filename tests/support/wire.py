@@ -114,6 +114,7 @@ def talk(
     control: Control | None = None,
     broken: str | None = None,
     live: LiveReload | None = None,
+    signals: bool = True,
 ) -> Any:
     """Run `client` against a front whose worker answers with `handler`; what the client gives."""
 
@@ -124,7 +125,7 @@ def talk(
         out = io.StringIO()
         hub = Hub(asyncio.get_running_loop(), FakeClock(), Log(out=out))
         serving = worker or Worker(handler or hello)
-        front = Front(hub, Incoming(dev), serving, lambda: control or Control(), broken, live)
+        front = Front(hub, Incoming(dev), serving, lambda: control or Control(), broken, live, signals)
         ours, theirs = socket.socketpair()
         await hub.loop.connect_accepted_socket(lambda: HttpProtocol(hub, front), ours)
         reader, writer = await asyncio.open_connection(sock=theirs)

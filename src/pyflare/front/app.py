@@ -42,7 +42,7 @@ class Worker(Protocol):
 class Front:
     """The app of all HTTP connections. `broken` holds the traceback of code that could not be loaded (`worker` may be
     None then); `control` makes the table of control routes when one is asked for; `live` puts its script into
-    pages."""
+    pages; `signals`: `request.signal` is aborted when the client goes away (flag `enable_request_signal`)."""
 
     def __init__(
         self,
@@ -52,6 +52,7 @@ class Front:
         control: Callable[[], Control],
         broken: str | None = None,
         live: LiveReload | None = None,
+        signals: bool = True,
     ) -> None:
         self.hub = hub
         self.log = hub.log
@@ -62,6 +63,7 @@ class Front:
         self._make_control = control
         self._control: Control | None = None
         self._live = live
+        self._signals = signals
         self._frames = FrameCache()
 
     async def __call__(self, exchange: Exchange) -> None:
@@ -73,7 +75,7 @@ class Front:
                 self._note(exchange, 500, "Internal Server Error")
                 return
             request = exchange.request = self._incoming.request(exchange)
-            exchange.on_gone = _gone
+            exchange.on_gone = self._gone
             response = await self._fetch(request)
             if self._live is not None or response.status in UNUSUAL:
                 response = self._special(exchange, response)
@@ -165,16 +167,16 @@ class Front:
             elapsed = (self.hub.loop.time() - exchange.started_at) * 1000
             self.log.request(exchange.method, path_of(exchange.target), status, reason, elapsed)
 
+    def _gone(self, exchange: Exchange) -> None:
+        """The client went away: the request's signal says so, the handler is cancelled, its waitUntil work is not."""
+        if self._signals:
+            try:
+                exchange.request.signal._abort()
+            except Exception as raised:  # a listener's
+                report(raised)
+        if exchange.task is not None:
+            exchange.task.cancel()
+
 
 async def _no_worker(request: Request) -> Response:
     raise AssertionError("without a worker there is a reason, which was answered")
-
-
-def _gone(exchange: Exchange) -> None:
-    """The client went away: the request's signal says so, the handler is cancelled, its waitUntil work is not."""
-    try:
-        exchange.request.signal._abort()
-    except Exception as raised:  # a listener's
-        report(raised)
-    if exchange.task is not None:
-        exchange.task.cancel()

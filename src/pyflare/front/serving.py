@@ -103,13 +103,15 @@ class Serving:
 
     def _make_front(self, token: str) -> Front:
         server = self._server
-        dev = server.primary.dev if server is not None else None
+        config = server.primary if server is not None else None
         live = None
         if self._options.live_reload:
             from pyflare.front.live_reload import LiveReload  # noqa: PLC0415  (few servers do it)
 
             live = LiveReload()
-        return Front(self._hub, Incoming(dev), server, lambda: self._control(token), self.broken, live)
+        signals = config is not None and config.compat.enabled("enable_request_signal")
+        incoming = Incoming(config.dev if config is not None else None)
+        return Front(self._hub, incoming, server, lambda: self._control(token), self.broken, live, signals)
 
     def _control(self, token: str) -> Control:
         """Made when a control path is asked for, so that the start does not wait for it."""
