@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +15,8 @@ from click.testing import CliRunner, Result
 from pyflare import engines
 from pyflare.cli import main
 from pyflare.cli.types import BINDINGS, PROTOCOLS, members
+from pyflare.testing import Harness
+from tests.cli import typed_worker
 from tests.support.project import Project
 
 KEYS: dict[str, Any] = {
@@ -50,17 +54,43 @@ def test_the_stub_lies_beside_the_entry_module(project: Project) -> None:
     assert "class Env(Protocol):\n    COUNTER: DurableObjectNamespace\n    DEBUG: bool\n" in text
 
 
+WRONG = """
+from worker_env import Env
+
+async def f(env: Env) -> None:
+    env.KV.send(1)
+    env.KV.put("a", "b", expiration_ttl=60)
+    env.KV.put("a", "b", 60)
+    (await env.R2.put("a", "b")).text()
+"""
+
+
 def test_a_type_checker_reads_it(project: Project, tmp_path: Path) -> None:
-    project.configure(**KEYS)
+    project.configure(**typed_worker.CONFIG)
     types(project)
-    use = "from worker_env import Env\n\nasync def f(env: Env) -> None:\n    await env.NOTES.put(env.GREETING, 1)\n"
-    project.write("src/right.py", use)
-    project.write("src/wrong.py", use + "    env.NOTES.send(1)\n")
+    project.write("src/right.py", typed_worker.CALLS)
+    project.write("src/wrong.py", WRONG)
 
     command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), "right.py", "wrong.py"]
     done = subprocess.run(command, cwd=project.root / "src", capture_output=True, text=True, check=False)
-    assert 'wrong.py:5: error: "KVNamespace" has no attribute "send"' in done.stdout
-    assert "Found 1 error in 1 file (checked 2 source files)" in done.stdout
+    errors = re.findall(r"^(\w+\.py:\d+): error", done.stdout, re.MULTILINE)
+    assert errors == [f"wrong.py:{line}" for line in range(5, 9)], done.stdout
+
+
+def test_what_the_type_checker_allows_runs(project: Project) -> None:
+    project.configure(**typed_worker.CONFIG)
+    project.write("src/entry.py", typed_worker.entry())
+    project.write("src/calls.py", typed_worker.CALLS)
+    project.write("public/page.txt", "page")
+
+    async def run() -> None:
+        async with Harness(project.root, secrets={"SECRET": "hush"}) as worker:
+            answer = await worker.fetch("/", method="POST")
+            assert (answer.status, answer.text) == (200, "done"), worker.terminal
+            await worker.advance(5)
+            assert await worker.env.KV.get("handled") == "jobs"
+
+    asyncio.run(run())
 
 
 def test_place_and_name_can_be_given(project: Project) -> None:

@@ -15,6 +15,7 @@ from pyflare.cli.report import show_missing_environments
 from pyflare.config.find import shown
 from pyflare.config.load import check_loaded, read_workers
 from pyflare.config.model import WorkerConfig
+from pyflare.engines.remote.config import PRODUCTS
 from pyflare.errors import ConfigError
 
 FILE = "worker_env.pyi"
@@ -38,10 +39,9 @@ BINDINGS: Mapping[str, tuple[str, str]] = {
     "hyperdrive": ("binding", "Hyperdrive"),
     "pipelines": ("binding", "Pipeline"),
     "version_metadata": ("binding", "VersionMetadata"),
-    "images": ("binding", "Any"),
-    "ai": ("binding", "Any"),
-    "browser": ("binding", "Any"),
-    "vectorize": ("binding", "Any"),
+    "images": ("binding", "Images"),
+    "worker_loaders": ("binding", "WorkerLoader"),
+    **dict.fromkeys(PRODUCTS, ("binding", "Any")),
 }
 
 
