@@ -45,6 +45,17 @@ def test_metadata_alone_is_an_envelope(tmp_path: Path) -> None:
     explore(tmp_path, visit)
 
 
+@pytest.mark.cloudflare("api/resources/r2/subresources/buckets/subresources/objects")
+def test_storage_class_and_time_are_told_of_an_object(tmp_path: Path) -> None:
+    async def visit(explorer: Explorer) -> None:
+        put = (await explorer.api("PUT", f"{OBJECTS}/a", b"x", cf_r2_storage_class="InfrequentAccess")).result
+        (listed,) = (await explorer.api("GET", OBJECTS)).result
+        assert put["storage_class"] == listed["storage_class"] == "InfrequentAccess"
+        assert (put["uploaded"], listed["ssec"]) == (listed["last_modified"], False)
+
+    explore(tmp_path, visit)
+
+
 def test_a_delimiter_groups_keys(tmp_path: Path) -> None:
     async def visit(explorer: Explorer) -> None:
         for key in ("a", "b/1", "b/2"):

@@ -17,7 +17,7 @@ from pyflare.engines.r2.bucket import PutOptions
 from pyflare.engines.r2.faults import R2Fault
 from pyflare.engines.r2.objects import http_date, iso_date
 from pyflare.engines.r2.options import metadata_of_headers
-from pyflare.engines.r2.traits import STANDARD, http_metadata
+from pyflare.engines.r2.traits import STANDARD, http_metadata, key_md5, storage_class
 
 if TYPE_CHECKING:
     from pyflare.engines.r2.bucket import Bucket
@@ -117,7 +117,9 @@ class Api:
         length = int(headers["content-length"]) if "content-length" in headers else None
         with _told():
             row = await bucket.put_stream(request.path_params["key"], request.stream(), length, options)
-        return success({"key": row.key, "etag": row.etag, "size": row.size, "version": row.version})
+        written = {"key": row.key, "etag": row.etag, "size": row.size, "version": row.version}
+        kept = {"uploaded": iso_date(row.uploaded), "storage_class": storage_class(row.http_metadata)}
+        return success({**written, **kept})
 
     def _bucket(self, request: Request, doing: str) -> Bucket:
         name = request.path_params["bucket_name"]
@@ -156,6 +158,8 @@ def _described(row: ObjectRow) -> dict[str, Any]:
         "last_modified": iso_date(row.uploaded),
         "http_metadata": http,
         "custom_metadata": json.loads(row.custom_metadata),
+        "storage_class": storage_class(row.http_metadata),
+        "ssec": key_md5(row.http_metadata) is not None,
     }
 
 
