@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from pyflare.front.control import Control
 from pyflare.interop.web.request import Request
 from pyflare.interop.web.response import Response
@@ -121,7 +123,8 @@ def test_a_client_that_goes_away_aborts_the_signal_and_cancels_the_handler() -> 
     assert "GET /slow 499 Client Closed Request" in said
 
 
-def test_without_its_flag_the_signal_stays_silent() -> None:
+@pytest.mark.parametrize("signals", [True, False])  # False: without the compatibility flag
+def test_the_signal_is_aborted_too_when_it_is_first_asked_for_after_the_client_left(signals: bool) -> None:
     seen: list[bool] = []
 
     async def handler(request: Request) -> Response:
@@ -137,28 +140,8 @@ def test_without_its_flag_the_signal_stays_silent() -> None:
         await until(lambda: not wire.hub.running)
 
     worker = Worker(handler)
-    talk(client, worker=worker, signals=False)
-    assert seen == [False]
-
-
-def test_the_signal_is_aborted_too_when_it_is_first_asked_for_after_the_client_left() -> None:
-    seen: list[bool] = []
-
-    async def handler(request: Request) -> Response:
-        try:
-            return await hang(request)
-        finally:
-            seen.append(request.signal.aborted)
-
-    async def client(wire: Wire) -> None:
-        wire.send("/slow")
-        await until(lambda: bool(worker.seen))
-        wire.writer.close()
-        await until(lambda: not wire.hub.running)
-
-    worker = Worker(handler)
-    talk(client, worker=worker)
-    assert seen == [True]
+    talk(client, worker=worker, signals=signals)
+    assert seen == [signals]
 
 
 def test_a_cancelled_task_of_the_worker_is_an_exception_like_any_other() -> None:
