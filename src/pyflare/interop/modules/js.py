@@ -46,6 +46,7 @@ _PLACES = {
     ),
     "web.timers": ("clearInterval", "clearTimeout", "queueMicrotask", "scheduler", "setInterval", "setTimeout"),
     "web.url": ("URL", "URLSearchParams"),
+    "web.url_pattern": ("URLPattern",),
     "web.auto_response": ("WebSocketRequestResponsePair",),
     "web.websocket": ("WebSocket", "WebSocketPair"),
 }  # fmt: skip
