@@ -212,8 +212,23 @@ def test_many_rounds_of_nothing_take_no_time() -> None:
 def test_before_the_standard_a_group_without_a_catch_was_the_empty_text() -> None:
     with inside_worker(without=["urlpattern_standard"]):
         pattern = URLPattern.new(pathname="/a/:b?")
-        assert groups(pattern, js({"pathname": "/a"})) == {"b": ""}
+        result = pattern.exec(js({"pathname": "/a"}))
+        assert result.pathname.groups.js_properties() == {"b": ""}
+        assert result.inputs[0].js_properties() == {"pathname": "/a"}
         assert not hasattr(pattern, "hasRegExpGroups")
+        assert not URLPattern.new().test("/relative")
+
+
+def test_before_the_standard_text_left_nothing_open_and_a_base_was_inherited_whole() -> None:
+    base = "https://user:pw@example.com/a/b?q#h"
+    with inside_worker(without=["urlpattern_standard"]):
+        assert shown(URLPattern.new("https://example.com/a")) == ["https", "", "", "example.com", "", "/a", "", ""]
+        assert shown(URLPattern.new("?x", "https://a/b#h")) == ["https", "", "", "a", "", "/b", "x", ""]
+        assert shown(URLPattern.new(pathname="/c", baseURL=base)) == [
+            "https", "user", "pw", "example.com", "", "/c", "q", "h",
+        ]  # fmt: skip
+        assert URLPattern.new(search="q").test(js({"pathname": "/c", "baseURL": base}))
+        assert shown(URLPattern.new(js({"pathname": "/c"}), base))[0] == "*"
 
 
 def test_an_options_object_may_be_pythons() -> None:

@@ -1,11 +1,13 @@
 """URLPattern: urlpattern.spec.whatwg.org, as Cloudflare's runtime has it since 2025-05-01 (`urlpattern_standard`).
 
-Of what it was before (`urlpattern_original`) there is what a result shows: a group that caught nothing is the empty
-text, and `hasRegExpGroups` is missing. How a base was inherited then, and the texts of errors, are not there.
+Before (`urlpattern_original`), text left no part to match anything, a base was inherited whole, a group that caught
+nothing was the empty text, and `hasRegExpGroups` was missing. The texts of errors, the regular expressions without sets
+and the laxer canonical forms of that time are not there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import ada_url
@@ -16,7 +18,15 @@ from pyflare.interop.containers import JsArray
 from pyflare.interop.errors import error, type_error
 from pyflare.interop.proxy import JsObject, JsProxy, get, is_nullish, jsnull
 from pyflare.interop.web.url_pattern_class import PatternError
-from pyflare.interop.web.url_pattern_init import COMPONENTS, Init, compile_all, parse_string, parts_of, process
+from pyflare.interop.web.url_pattern_init import (
+    COMPONENTS,
+    Init,
+    base_parts,
+    compile_all,
+    parse_string,
+    parts_of,
+    process,
+)
 from pyflare.interop.web.url_pattern_parser import Component
 from pyflare.interop.web.url_pattern_regexp import UnsupportedError
 
@@ -86,11 +96,14 @@ class URLPattern(JsProxy):
         parts = _parts(given, base_url)
         if parts is None:
             return jsnull
-        inputs: list[Any] = [given if isinstance(given, str) else JsObject.make({n: given.get(n) for n in _INIT})]
+        standard = scope.enabled("urlpattern_standard")
+        inputs: list[Any] = [given]
+        if not isinstance(given, str):
+            inputs = [JsObject.make({name: given.get(name) for name in _INIT if standard or name in given})]
         if base_url is not None:
             inputs.append(base_url)
         result: dict[str, Any] = {"inputs": JsArray.make(inputs)}
-        nothing = None if scope.enabled("urlpattern_standard") else ""
+        nothing = None if standard else ""
         for name, component in self._components.items():
             groups = component.match(parts[name])
             if groups is None:
@@ -110,24 +123,37 @@ def _text_or_init(value: Any) -> str | Init:
 def _whole(given: str | Init, base: str | None) -> Init:
     """The patterns of the constructor's first argument; the second is for text that needs it."""
     if not isinstance(given, str):
+        if not scope.enabled("urlpattern_standard"):
+            return _as_before(given, COMPONENTS) if "baseURL" in given else given
         if base is not None:
             raise PatternError("an object holds its base itself")
         return given
     init = parse_string(given)
     if base is not None:
-        return {**init, "baseURL": base}
-    if "protocol" not in init:
+        init["baseURL"] = base
+    elif "protocol" not in init:
         raise PatternError("a relative pattern without a base")
-    return init
+    if scope.enabled("urlpattern_standard"):
+        return init
+    return _as_before(init, COMPONENTS[: next(at for at, name in enumerate(COMPONENTS) if name in init)])
+
+
+def _as_before(init: Init, inherited: Sequence[str]) -> Init:
+    """What `urlpattern_original` makes of text, or of a base: nothing is left to match anything."""
+    base = base_parts(init["baseURL"]) if "baseURL" in init else {}
+    return {**dict.fromkeys(COMPONENTS, ""), **{name: base[name] for name in inherited}, **init}
 
 
 def _parts(given: str | Init, base: str | None) -> Init | None:
     """The parts of the URL to look at; None when it is none."""
+    standard = scope.enabled("urlpattern_standard")
     try:
         if not isinstance(given, str):
+            if not standard and "baseURL" in given:
+                given = {**parts_of(ada_url.URL(given["baseURL"])), **given}
             parts = process(given, is_pattern=False)
             return {**parts, "search": parts["search"].removeprefix("?")}  # a second one goes as well
-        if base is not None or ada_url.URL.can_parse(given):
+        if base is not None or ada_url.URL.can_parse(given) or not standard:
             return parts_of(ada_url.URL(given, base))
         # The runtime resolves a relative URL that has no base, too: its scheme and host are empty then.
         return {**parts_of(ada_url.URL(given, "none://")), "protocol": ""}

@@ -185,6 +185,11 @@ def _parse_base(text: str) -> ada_url.URL:
         raise PatternError("no base") from None
 
 
+def base_parts(text: str) -> Init:
+    """The parts of a base as patterns; raises PatternError."""
+    return {name: escape_pattern(value) for name, value in parts_of(_parse_base(text)).items()}
+
+
 def _inherited(init: Init, is_pattern: bool) -> list[str]:
     """Those that come before the first one given, in both orders of "process a URLPatternInit"."""
     names: list[str] = []
