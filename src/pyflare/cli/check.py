@@ -29,7 +29,7 @@ def check(strict: bool, **given: Any) -> None:
     Handlers that pyflare serves and Cloudflare does not find are faults.
 
     What passes is well formed, loads, and exports the classes that it binds. Not looked at: what handlers do, for no
-    event is delivered; what imports only they would run; whether packages exist for Pyodide; what your account has
+    event is delivered; modules that only they would import; whether packages exist for Pyodide; what your account has
     (ids, secrets, other workers, limits of your plan).
     """
     options = options_of(given)
