@@ -66,7 +66,7 @@ async def drive(state: Path) -> list[Any]:
             await worker.fetch("/", json={"method": "create", "args": [{"id": ID, "params": {"flow": "everything"}}]})
         await worker.advance(2 * DAY)
         instance = operations.get("flow", ID)
-        if operations.status(instance) == "waiting" and not store.events(instance.id):
+        if operations.status(instance) == "waiting" and not store.catalogue.events(instance.id):
             event = {"type": "go", "payload": "news"}
             await worker.fetch("/", json={"method": "sendEvent", "args": [event], "id": ID})
         await worker.advance(2 * DAY)

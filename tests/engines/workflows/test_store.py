@@ -149,7 +149,7 @@ def test_it_keeps_the_events_of_earlier_waits(store: Store) -> None:
     made, _ = store.add_wait(id, "a", 1, 0, "go", 200.0, 100.0)
     store.send_event(id, "go", b"2", 101.0)
     store.restart(id, 200.0, 1)
-    assert [event[3] for event in store.events(id)] == [made]
+    assert [event[3] for event in store.catalogue.events(id)] == [made]
 
 
 def test_deleting_leaves_nothing(store: Store) -> None:
@@ -167,10 +167,10 @@ def test_a_waiting_instance_is_counted_as_such(store: Store) -> None:
     found = store.instance(id)
     assert found is not None
     store.begin(found, 100.0)
-    assert store.counts("flow") == {RUNNING: 1}
+    assert store.catalogue.counts("flow") == {RUNNING: 1}
     store.add_sleep(id, "nap", 1, 0, 150.0, 100.0)
-    assert store.counts("flow") == {"waiting": 1}
-    assert [one.status for one in store.list("flow", "waiting")] == ["waiting"]
+    assert store.catalogue.counts("flow") == {"waiting": 1}
+    assert [one.status for one in store.catalogue.list("flow", "waiting")] == ["waiting"]
 
 
 @settings(max_examples=60, deadline=None)

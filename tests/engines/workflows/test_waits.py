@@ -162,4 +162,4 @@ async def test_of_many_only_the_latest_stay_in_memory(worker: Harness) -> None:
     await worker.settle()
     assert in_memory(worker) <= 256
     await worker.advance(DAY)
-    assert worker.engines["workflows"].operations.store.counts("flow") == {"complete": 400}
+    assert worker.engines["workflows"].operations.store.catalogue.counts("flow") == {"complete": 400}

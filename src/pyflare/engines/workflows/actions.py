@@ -61,7 +61,7 @@ class Verbs:
         return [workflow_json(self._engine, name) for name in self._engine.definitions]
 
     def instances(self, workflow: str, status: str | None = None, limit: int = 100) -> Any:
-        found = self._operations.store.list(self._known(workflow), status, limit)
+        found = self._operations.store.catalogue.list(self._known(workflow), status, limit)
         return [instance_json(instance, self._operations.status(instance)) for instance in found]
 
     def describe(self, workflow: str, id: str = LATEST) -> Any:
@@ -107,7 +107,7 @@ class Verbs:
             if self._operations.store.find(self._known(workflow), id) is None:
                 raise EngineError(f'({NOT_FOUND}) Workflow "{workflow}" has no instance "{id}"')
             return id
-        found = self._operations.store.list(self._known(workflow), limit=1)
+        found = self._operations.store.catalogue.list(self._known(workflow), limit=1)
         if not found:
             raise EngineError(f'Workflow "{workflow}" has no instances')
         return found[0].name

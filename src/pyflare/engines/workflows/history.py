@@ -64,7 +64,7 @@ class History:
 def history(operations: Operations, workflow: str, name: str) -> History:
     """Raises as `Operations.get`."""
     instance, store = operations.get(workflow, name), operations.store
-    log = store.log(instance.id)
+    log = store.catalogue.log(instance.id)
     steps = [_step(store, step, log) for step in store.steps(instance.id)]
     params = _text(store.params(instance.id))
     return History(instance, operations.status(instance), params, fault_of(instance), steps, log)

@@ -206,7 +206,7 @@ class Operations:
     def clear(self, workflow: str) -> int:
         """Delete all instances of a workflow; how many."""
         cleared = 0
-        while page := self.store.list(workflow):
+        while page := self.store.catalogue.list(workflow):
             for instance in page:
                 self.delete(workflow, instance.name)
                 cleared += 1

@@ -17,7 +17,7 @@ LATEST = 50  # instances of each workflow
 def of(operations: Operations, definitions: Mapping[str, tuple[str, Workflow]], actions: Mapping[str, Action]) -> Panel:
     tables = [_counts(operations, definitions)]
     for workflow in definitions:
-        instances = operations.store.list(workflow, limit=LATEST)
+        instances = operations.store.catalogue.list(workflow, limit=LATEST)
         if instances:
             found = [history(operations, workflow, instance.name) for instance in instances]
             tables.append(_instances(workflow, found))
@@ -27,7 +27,7 @@ def of(operations: Operations, definitions: Mapping[str, tuple[str, Workflow]], 
 def _counts(operations: Operations, definitions: Mapping[str, tuple[str, Workflow]]) -> Table:
     rows = []
     for name, (worker, workflow) in definitions.items():
-        counts = operations.store.counts(name)
+        counts = operations.store.catalogue.counts(name)
         rows.append((name, workflow.class_name, worker, *(counts.get(status, 0) for status in STATUSES)))
     return Table("Workflows", ("workflow", "class", "worker", *STATUSES), rows, ("workflow",))
 

@@ -101,8 +101,8 @@ class Api:
         if status is not None and status not in STATUSES:
             raise Refused(400, f"Invalid status '{status}'. Must be one of: {', '.join(STATUSES)}.")
         page, size = _number(params, "page", 1), min(_number(params, "per_page", DEFAULT_PAGE_SIZE), MAX_PAGE_SIZE)
-        found = self._operations.store.list(workflow, status, size, (page - 1) * size)
-        counts = self._operations.store.counts(workflow)
+        found = self._operations.store.catalogue.list(workflow, status, size, (page - 1) * size)
+        counts = self._operations.store.catalogue.counts(workflow)
         total = counts.get(status, 0) if status else sum(counts.values())
         info = {
             "page": page,
@@ -181,7 +181,7 @@ class Api:
 
 def workflow_json(engine: Workflows, name: str) -> dict[str, Any]:
     worker, workflow = engine.definitions[name]
-    counts = engine.operations.store.counts(name)
+    counts = engine.operations.store.catalogue.counts(name)
     return {
         "id": name,
         "name": name,

@@ -1,4 +1,4 @@
-"""Instances, steps, events and the log: one SQLite file, every statement of the room.
+"""Instances, steps, events and the log: one SQLite file, every statement of the room but those of `catalogue.py`.
 
 A step is a row from its first call on: `kind` do, sleep, event or rollback, numbered by name (`count`) and by order of
 call (`position`). `due_at` is its next deadline: the end of a sleep, of a wait, of the pause before the next attempt,
@@ -9,26 +9,13 @@ so that a step costs two writes. All times are seconds since the epoch and param
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from pyflare.engines.workflows.catalogue import Catalogue
 from pyflare.engines.workflows.rows import (
-    COMPLETE,
-    DONE,
-    ERRORED,
-    EVENT,
-    FAILED,
-    IN_FLIGHT,
-    PAUSED,
-    PAUSING,
-    PENDING,
-    RUNNING,
-    SLEEP,
-    Entry,
-    Event,
-    Fault,
-    Instance,
+    COMPLETE, DONE, ERRORED, EVENT, FAILED, IN_FLIGHT, PAUSED, PAUSING, PENDING, RUNNING, SLEEP, Event, Fault, Instance,
     Step,
 )  # fmt: skip
 from pyflare.engines.workflows.schema import MIGRATIONS
@@ -112,23 +99,8 @@ INSERT_EVENT = "INSERT INTO events (instance, type, at, step, payload) VALUES (?
 BUFFERED = "SELECT id, at, payload FROM events WHERE instance = ? AND type = ? AND step IS NULL ORDER BY id LIMIT 1"
 TAKE_EVENT = "UPDATE events SET step = ? WHERE id = ?"
 EVENT_OF = "SELECT id, at, payload FROM events WHERE step = ?"
-EVENTS = "SELECT id, type, at, step FROM events WHERE instance = ? ORDER BY id"
 
 INSERT_LOG = "INSERT INTO log (instance, at, event, step, attempt, detail) VALUES (?, ?, ?, ?, ?, ?)"
-LOG = "SELECT seq, at, event, step, attempt, detail FROM log WHERE instance = ? ORDER BY seq"
-
-SHOWN_STATUS = """
-    CASE WHEN status = 'running' AND EXISTS (
-            SELECT 1 FROM steps WHERE instance = instances.id AND kind IN ('sleep', 'event') AND state = 'waiting')
-        AND NOT EXISTS (SELECT 1 FROM steps WHERE instance = instances.id AND state = 'running')
-    THEN 'waiting' ELSE status END"""
-LIST = f"""
-    SELECT id, workflow, name, {SHOWN_STATUS} AS shown, awake, created_at, started_at, ended_at, paused_at, rollback,
-        rollback_error, error, output
-    FROM instances WHERE workflow = :workflow AND (:status IS NULL OR shown = :status)
-    ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset"""
-COUNTS = f"SELECT {SHOWN_STATUS} AS shown, count(*) FROM instances WHERE workflow = ? GROUP BY shown"
-WORKFLOWS = "SELECT DISTINCT workflow FROM instances"
 
 
 class Store:
@@ -136,6 +108,7 @@ class Store:
 
     def __init__(self, path: Path | str, durability: str = "normal") -> None:
         self._db = Database(path, migrations=MIGRATIONS, durability=durability)
+        self.catalogue = Catalogue(self._db)
 
     def close(self) -> None:
         self._db.close()
@@ -395,27 +368,6 @@ class Store:
 
     def due(self, now: float, limit: int) -> Sequence[Step]:
         return [Step(*row) for row in self._db.execute(DUE, (now, limit))]
-
-    # --- looking ----------------------------------------------------------------------------------------------------
-
-    def workflows(self) -> Sequence[str]:
-        return [row[0] for row in self._db.execute(WORKFLOWS)]
-
-    def list(self, workflow: str, status: str | None = None, limit: int = 100, offset: int = 0) -> Sequence[Instance]:
-        """The latest first; `status` as shown, so with `waiting`."""
-        rows = self._db.execute(LIST, {"workflow": workflow, "status": status, "limit": limit, "offset": offset})
-        return [Instance(*row) for row in rows]
-
-    def counts(self, workflow: str) -> Mapping[str, int]:
-        """status -> how many."""
-        return dict(self._db.execute(COUNTS, (workflow,)))
-
-    def log(self, instance: int) -> Sequence[Entry]:
-        return [Entry(*row) for row in self._db.execute(LOG, (instance,))]
-
-    def events(self, instance: int) -> Sequence[tuple[int, str, float, int | None]]:
-        """(id, type, time, the wait that took it)."""
-        return [(id, type, at, step) for id, type, at, step in self._db.execute(EVENTS, (instance,))]
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
