@@ -155,7 +155,7 @@ def test_it_keeps_the_events_of_earlier_waits(store: Store) -> None:
 def test_deleting_leaves_nothing(store: Store) -> None:
     id = instance(store)
     step(store, id)
-    store.add_chunk(step(store, id, "t", 1).id, 0, b"data")
+    store.chunks.add(step(store, id, "t", 1).id, 0, b"data")
     store.send_event(id, "go", b"1", 101.0)
     store.delete(id)
     for table in ("instances", "steps", "chunks", "events", "log"):

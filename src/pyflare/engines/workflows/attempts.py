@@ -226,7 +226,7 @@ class Attempts:
 
     async def _keep_stream(self, call: Call, stream: ReadableStream) -> None:
         """Write the chunks of a result as they come."""
-        self._store.drop_chunks(call.step.id)
+        self._store.chunks.drop(call.step.id)
         number, size, waiting = 0, 0, bytearray()
         async for data in stream.drain():
             waiting += data
@@ -234,25 +234,25 @@ class Attempts:
             if size > MAX_STREAM_BYTES:
                 raise ValueError("The instance has exceeded the 1GiB storage limit")
             while len(waiting) >= CHUNK_BYTES:
-                self._store.add_chunk(call.step.id, number, bytes(waiting[:CHUNK_BYTES]))
+                self._store.chunks.add(call.step.id, number, bytes(waiting[:CHUNK_BYTES]))
                 del waiting[:CHUNK_BYTES]
                 number += 1
         if waiting:
-            self._store.add_chunk(call.step.id, number, bytes(waiting))
+            self._store.chunks.add(call.step.id, number, bytes(waiting))
 
     def _streamed(self, call: Call, attempt: int, task: asyncio.Task[Any]) -> None:
         raised = None if task.cancelled() else task.exception()
         if self._run.over or call.task is not task or call.attempt != attempt or call not in self.in_flight:
             return
         if raised is not None or task.cancelled():
-            self._store.drop_chunks(call.step.id)
+            self._store.chunks.drop(call.step.id)
             self._failed(call, faults.kept(raised or asyncio.CancelledError()), True)
         else:
             self._succeeded(call, None, ReadableStream.of(self._chunks(call.step.id)), True)
 
     async def _chunks(self, step: int) -> AsyncIterator[bytes]:
         number = 0
-        while (data := self._store.chunk(step, number)) is not None:
+        while (data := self._store.chunks.get(step, number)) is not None:
             yield data
             number += 1
 

@@ -1,10 +1,11 @@
-"""Instances, steps, events and the log: one SQLite file, every statement of the room but those of `catalogue.py`.
+"""Instances, steps, events and the log: one SQLite file.
 
-A step is a row from its first call on: `kind` do, sleep, event or rollback, numbered by name (`count`) and by order of
-call (`position`). `due_at` is its next deadline: the end of a sleep, of a wait, of the pause before the next attempt,
-of an attempt's time-out. A row that says `running` while nobody runs it was in flight when the process died. `awake`
-marks the instances that have to be in memory. What the row of a step says (its first begin, its end) is not in the log,
-so that a step costs two writes. All times are seconds since the epoch and parameters.
+Every statement of the room is here, in `catalogue.py` or in `chunks.py`. A step is a row from its first call on: `kind`
+do, sleep, event or rollback, numbered by name (`count`) and by order of call (`position`). `due_at` is its next
+deadline: the end of a sleep, of a wait, of the pause before the next attempt, of an attempt's time-out. A row that says
+`running` while nobody runs it was in flight when the process died. `awake` marks the instances that have to be in
+memory. What the row of a step says (its first begin, its end) is not in the log, so that a step costs two writes. All
+times are seconds since the epoch and parameters.
 """
 
 from __future__ import annotations
@@ -14,8 +15,22 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pyflare.engines.workflows.catalogue import Catalogue
+from pyflare.engines.workflows.chunks import Chunks
 from pyflare.engines.workflows.rows import (
-    COMPLETE, DONE, ERRORED, EVENT, FAILED, IN_FLIGHT, PAUSED, PAUSING, PENDING, RUNNING, SLEEP, Event, Fault, Instance,
+    COMPLETE,
+    DONE,
+    ERRORED,
+    EVENT,
+    FAILED,
+    IN_FLIGHT,
+    PAUSED,
+    PAUSING,
+    PENDING,
+    RUNNING,
+    SLEEP,
+    Event,
+    Fault,
+    Instance,
     Step,
 )  # fmt: skip
 from pyflare.engines.workflows.schema import MIGRATIONS
@@ -91,10 +106,6 @@ IDLE = """
     SELECT count(*) FROM steps WHERE instance = ? AND kind IN ('sleep', 'event') AND state = 'waiting'
     AND NOT EXISTS (SELECT 1 FROM steps WHERE instance = ? AND state = 'running')"""
 
-INSERT_CHUNK = "INSERT OR REPLACE INTO chunks (step, number, data) VALUES (?, ?, ?)"
-CHUNK = "SELECT data FROM chunks WHERE step = ? AND number = ?"
-DROP_CHUNKS = "DELETE FROM chunks WHERE step = ?"
-
 INSERT_EVENT = "INSERT INTO events (instance, type, at, step, payload) VALUES (?, ?, ?, ?, ?)"
 BUFFERED = "SELECT id, at, payload FROM events WHERE instance = ? AND type = ? AND step IS NULL ORDER BY id LIMIT 1"
 TAKE_EVENT = "UPDATE events SET step = ? WHERE id = ?"
@@ -108,7 +119,7 @@ class Store:
 
     def __init__(self, path: Path | str, durability: str = "normal") -> None:
         self._db = Database(path, migrations=MIGRATIONS, durability=durability)
-        self.catalogue = Catalogue(self._db)
+        self.catalogue, self.chunks = Catalogue(self._db), Chunks(self._db)
 
     def close(self) -> None:
         self._db.close()
@@ -346,18 +357,6 @@ class Store:
     def hold_back(self, step: int) -> None:
         """Its deadline waits until the instance is let go."""
         self._db.execute(HOLD_BACK, (step,))
-
-    # --- streams ----------------------------------------------------------------------------------------------------
-
-    def add_chunk(self, step: int, number: int, data: bytes) -> None:
-        self._db.execute(INSERT_CHUNK, (step, number, data))
-
-    def chunk(self, step: int, number: int) -> bytes | None:
-        data: bytes | None = self._db.value(CHUNK, (step, number))
-        return data
-
-    def drop_chunks(self, step: int) -> None:
-        self._db.execute(DROP_CHUNKS, (step,))
 
     # --- when -------------------------------------------------------------------------------------------------------
 
