@@ -81,18 +81,13 @@ class URLPattern(JsProxy):
         return any(component.has_regexp_groups for component in self._components.values())
 
     def test(self, source: Any = None, base: Any = None, *_: Any) -> bool:
-        given, base_url = _text_or_init(source), None if base is None else to_string(base)
-        if base_url is not None and not isinstance(given, str):
-            raise type_error("Failed to test URLPattern")
-        parts = _parts(given, base_url)
+        parts = _parts(*_asked(source, base, "test"))
         return parts is not None and all(
             component.regexp.match(parts[name]) for name, component in self._components.items()
         )
 
     def exec(self, source: Any = None, base: Any = None, *_: Any) -> Any:
-        given, base_url = _text_or_init(source), None if base is None else to_string(base)
-        if base_url is not None and not isinstance(given, str):
-            raise type_error("Failed to exec URLPattern")
+        given, base_url = _asked(source, base, "exec")
         parts = _parts(given, base_url)
         if parts is None:
             return jsnull
@@ -118,6 +113,14 @@ def _text_or_init(value: Any) -> str | Init:
         return to_string(value)
     fields = {} if is_nullish(value) else {name: get(value, name) for name in _INIT}
     return {name: to_string(field) for name, field in fields.items() if field is not None}
+
+
+def _asked(source: Any, base: Any, method: str) -> tuple[str | Init, str | None]:
+    """The arguments of a method; an object holds its base itself."""
+    given, base_url = _text_or_init(source), None if base is None else to_string(base)
+    if base_url is not None and not isinstance(given, str):
+        raise type_error(f"Failed to {method} URLPattern")
+    return given, base_url
 
 
 def _whole(given: str | Init, base: str | None) -> Init:
