@@ -14,9 +14,8 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from pyflare.interop.containers import to_text
+from pyflare.interop.containers import to_text, whole
 from pyflare.interop.errors import JsException, error, type_error
-from pyflare.interop.json import _whole
 from pyflare.interop.promise import JsPromise
 from pyflare.interop.proxy import JsNull, JsProxy, fold, is_nullish
 
@@ -87,7 +86,7 @@ def to_number(value: Any) -> int | float:
     if isinstance(value, (bool, JsNull)):
         return int(bool(value))
     if isinstance(value, (int, float)):
-        return _whole(value) if isinstance(value, float) else value
+        return whole(value) if isinstance(value, float) else value
     if value is None:
         return math.nan
     value_of = getattr(value, "valueOf", None)
@@ -96,7 +95,7 @@ def to_number(value: Any) -> int | float:
     text = to_text(value).strip()
     if PREFIXED.fullmatch(text):
         return int(text, 0)
-    return _whole(float(text)) if DECIMAL.fullmatch(text) else math.nan if text else 0
+    return whole(float(text)) if DECIMAL.fullmatch(text) else math.nan if text else 0
 
 
 def parse_int(value: Any, radix: Any = None) -> int | float:
@@ -117,7 +116,7 @@ def parse_int(value: Any, radix: Any = None) -> int | float:
         number = float(int(digits or "0", base))
     except OverflowError:
         number = math.inf
-    return _whole(-number if sign == "-" else number)
+    return whole(-number if sign == "-" else number)
 
 
 def to_int32(value: Any) -> int:
@@ -125,10 +124,10 @@ def to_int32(value: Any) -> int:
     number = to_number(value)
     if not math.isfinite(number):
         return 0
-    whole = int(number)
-    if not INT32_MIN <= whole <= INT32_MAX:
+    cut = int(number)
+    if not INT32_MIN <= cut <= INT32_MAX:
         raise type_error(f"Value out of range. Must be between {INT32_MIN} and {INT32_MAX} (inclusive).")
-    return whole
+    return cut
 
 
 def to_string(value: Any) -> str:

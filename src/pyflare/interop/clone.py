@@ -12,15 +12,13 @@ from collections.abc import Callable
 from typing import Any
 
 from pyflare.interop.buffers import ArrayBuffer, BufferView, DataView, TypedArray
-from pyflare.interop.containers import JsArray, JsMap, JsSet
+from pyflare.interop.containers import MAX_SAFE_INTEGER, JsArray, JsMap, JsSet
 from pyflare.interop.dates import JsDate
 from pyflare.interop.errors import JsException, dom_exception
 from pyflare.interop.promise import JsPromise
 from pyflare.interop.proxy import JsNull, JsObject, JsProxy
 
 Other = Callable[[Any], Any]
-
-MAX_SAFE_INTEGER = 2**53 - 1
 
 
 def refuse(value: Any) -> Any:

@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 
 from pyflare.interop.proxy import JsProxy, is_nullish
 
+MAX_SAFE_INTEGER = 2**53 - 1
+
 
 def integer(value: Any, default: int = 0) -> int:
     """What JavaScript makes of a value where it wants an integer."""
@@ -210,6 +212,11 @@ def to_text(value: Any) -> str:
     if is_nullish(value):
         return "null"
     return str(value)
+
+
+def whole(value: float) -> int | float:
+    """A number as Python has it: an `int` where it is one that a double holds exactly."""
+    return int(value) if value.is_integer() and abs(value) <= MAX_SAFE_INTEGER else value
 
 
 def number_text(value: float) -> str:

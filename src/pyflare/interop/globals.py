@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 from pyflare.interop import scope
 from pyflare.interop.arguments import parse_int, to_number
 from pyflare.interop.clone import refuse, transfer
-from pyflare.interop.containers import JsArray, to_text
+from pyflare.interop.containers import MAX_SAFE_INTEGER, JsArray, to_text, whole
 from pyflare.interop.convert import JsFunctionClass
 from pyflare.interop.errors import dom_exception, error, type_error
-from pyflare.interop.json import Json, _whole
+from pyflare.interop.json import Json
 from pyflare.interop.proxy import JsFunction, JsObject, JsProxy, fold, get, is_nullish
 
 Function = JsFunctionClass
@@ -91,8 +91,8 @@ class JsNumber(JsProxy):
     """A Number object, of `js.Number.new(...)`."""
 
     js_name: ClassVar[str] = "Number"
-    MAX_SAFE_INTEGER: ClassVar[int] = 2**53 - 1
-    MIN_SAFE_INTEGER: ClassVar[int] = -(2**53 - 1)
+    MAX_SAFE_INTEGER: ClassVar[int] = MAX_SAFE_INTEGER
+    MIN_SAFE_INTEGER: ClassVar[int] = -MAX_SAFE_INTEGER
     EPSILON: ClassVar[float] = 2.0**-52
 
     def __init__(self, value: int | float) -> None:
@@ -145,7 +145,7 @@ def parseInt(text: Any = None, radix: Any = None) -> int | float:
 
 def parseFloat(text: Any) -> int | float:
     found = re.match(r"\s*[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+)", to_text(text))
-    return _whole(float(found.group())) if found else math.nan
+    return whole(float(found.group())) if found else math.nan
 
 
 def isNaN(value: Any) -> bool:

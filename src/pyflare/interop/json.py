@@ -16,8 +16,7 @@ from typing import Any
 import orjson
 
 from pyflare.interop.buffers import TypedArray
-from pyflare.interop.clone import MAX_SAFE_INTEGER
-from pyflare.interop.containers import JsArray, to_text
+from pyflare.interop.containers import MAX_SAFE_INTEGER, JsArray, to_text, whole
 from pyflare.interop.convert import JsDoubleProxy
 from pyflare.interop.errors import JsException, error, type_error
 from pyflare.interop.json_syntax import complaint
@@ -80,16 +79,12 @@ def from_plain(value: Any) -> Any:
     if kind is str or kind is bool:
         return value
     if kind is int:
-        return value if -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER else _whole(float(value))
+        return value if -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER else whole(float(value))
     if kind is dict:
         return new_object({key: item if type(item) is str else from_plain(item) for key, item in value.items()})
     if kind is list:
         return JsArray.make([item if type(item) is str else from_plain(item) for item in value])
-    return jsnull if value is None else _whole(value)
-
-
-def _whole(value: float) -> int | float:
-    return int(value) if value.is_integer() and abs(value) <= MAX_SAFE_INTEGER else value
+    return jsnull if value is None else whole(value)
 
 
 def _strictly(text: str) -> Any:

@@ -9,7 +9,7 @@ import datetime as dt
 from typing import Any
 
 from pyflare.interop.buffers import ArrayBuffer
-from pyflare.interop.containers import JsArray, JsMap, JsSet
+from pyflare.interop.containers import JsArray, JsMap, JsSet, whole
 from pyflare.interop.dates import EPOCH, JsDate
 from pyflare.interop.errors import JsException
 from pyflare.interop.proxy import JsObject, jsnull
@@ -50,7 +50,7 @@ class _Translation:
         if isinstance(value, int):
             return int(value)
         if isinstance(value, float):
-            return int(value) if value.is_integer() and abs(value) < 2**53 else value
+            return whole(value)
         if id(value) not in self.seen:
             self.object(value)
         return self.seen[id(value)]
