@@ -25,11 +25,10 @@ from pyflare.front.collected import Collected
 from pyflare.interop.web.body import Body
 from pyflare.interop.web.headers import Headers
 from pyflare.interop.web.request import Request
-from pyflare.interop.web.response import Response
 from pyflare.log import Log
 from pyflare.server import Server
 from pyflare.testing.network import Network, Outbound
-from pyflare.testing.views import Answer, Bindings, Mail, Point, QueueView, Socket
+from pyflare.testing.views import Answer, Bindings, Mail, Point, QueueView, Socket, first
 
 if TYPE_CHECKING:
     from pyflare.engines.email.incoming import Delivery
@@ -174,7 +173,7 @@ class Harness:
         if face is None:
             raise AssertionError(f"{url} answered {response.status}, not with a WebSocket")
         face.couple()
-        socket = Socket(face.channel, _header(response, "sec-websocket-protocol"))
+        socket = Socket(face.channel, first(response.headers.pairs(), "sec-websocket-protocol"))
         face.channel.attach(socket)
         return socket
 
@@ -328,10 +327,6 @@ def _mime(message: bytes, sender: str, recipient: str) -> bytes:
     wanted = {"From": sender, "To": recipient, "Message-ID": f"<{uuid.uuid4().hex}@test>"}
     added = "".join(f"{name}: {value}\r\n" for name, value in wanted.items() if name not in given)
     return added.encode() + message
-
-
-def _header(response: Response, name: str) -> str | None:
-    return next((value for key, value in response.headers.pairs() if key == name), None)
 
 
 async def _rest(seconds: float) -> None:

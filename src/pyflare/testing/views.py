@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json as _json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pyflare.engines.queues.panel import actions
 from pyflare.interop import traces
 from pyflare.interop.web.channel import Channel
 from pyflare.interop.web.status import status_text
+
+
+def first(pairs: Iterable[tuple[str, str]], name: str) -> str | None:
+    """The first header of that name, which is in lower case."""
+    return next((value for key, value in pairs if key == name), None)
 
 
 class Message:
@@ -28,7 +34,7 @@ class Message:
 
     def header(self, name: str) -> str | None:
         """The first header of that name."""
-        return next((value for key, value in self.headers if key == name.lower()), None)
+        return first(self.headers, name.lower())
 
 
 @dataclass(frozen=True)
@@ -160,7 +166,7 @@ class QueueView:
     def send(self, body: Any, content_type: str = "json", delay_seconds: int = 0) -> None:
         """Send a message by hand; `body` as for the REST path: a JSON value, a text, base64."""
         text = _json.dumps(body) if content_type == "json" else body
-        self._engine.panel().actions["send"].run(self.name, text, content_type, delay_seconds)
+        actions(self._engine)["send"].run(self.name, text, content_type, delay_seconds)
 
     def pause(self) -> None:
         """No batch starts until `resume`; messages are still accepted."""

@@ -23,13 +23,12 @@ from pyflare.interop.modules.pyodide_code import positional_count
 from pyflare.log import Log
 from pyflare.worker.absent import absent
 from pyflare.worker.declared import undeclared
-from pyflare.worker.signature import accepts, first_line
+from pyflare.worker.signature import STRICT, accepts, first_line
 from pyflare.worker.source import import_from_source
 from pyflare.worker.source_names import names_of
 from pyflare.worker.worker import EVENTS, Sdk, Worker
 
 LEGACY = ("on_fetch", "on_scheduled", "on_queue", "on_alarm", "on_trace", "on_pubsub", "on_email", "on_tail", "test")
-STRICT = ("queue", "scheduled", "email", "tail")  # called with exactly (event, env, ctx)
 INSTALLED = ("site-packages", "python_modules", "node_modules")  # folders of what somebody else wrote
 
 

@@ -1,7 +1,4 @@
-"""How Cloudflare calls the handlers of classes, and what to say of one that cannot be called so.
-
-`queue`, `scheduled`, `email` and `tail` get exactly these arguments, the others as many of them as they take.
-"""
+"""How Cloudflare calls the handlers of classes, and what to say of one that cannot be called so."""
 
 from __future__ import annotations
 
@@ -21,6 +18,8 @@ ARGUMENTS = {
     "webSocketClose": ("ws", "code", "reason", "was_clean"),
     "webSocketError": ("ws", "error"),
 }
+# These get exactly their arguments, the others as many of them as they take.
+STRICT = tuple(name for name, arguments in ARGUMENTS.items() if len(arguments) == 3)
 COUNTED = ("no arguments", "one argument", "two arguments", "three arguments", "four arguments")
 
 

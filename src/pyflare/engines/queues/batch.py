@@ -124,6 +124,8 @@ class MessageBatch(JsProxy):
 
         The runtime refuses none here, unlike `send`: what is beyond the limits of queues/platform/limits is told of.
         """
+        if how is None:
+            return None
         given = fields(how, not_of_type(call, of, 1, "QueueRetryOptions"))
         for sentence in ignored(call, given, DELAY, self._told):
             self._warn(f"Queue {self.queue}: {sentence}")

@@ -99,7 +99,7 @@ class WorkerQueue(JsProxy):
     def _fix_one(self, *args: Any) -> Sequence[Draft]:
         if not args:
             raise type_error(not_of_type("send", self.js_name, 1, "Value"))
-        how = fields(args[1] if len(args) > 1 else None, not_of_type("send", self.js_name, 2, "SendOptions"))
+        how = fields(args[1], not_of_type("send", self.js_name, 2, "SendOptions")) if len(args) > 1 else {}
         self._tell_ignored("send", how, SEND)
         draft = self._draft(self._broker.new_id(), args[0], how, self._usual_delay())
         size = len(draft.body)
@@ -114,7 +114,7 @@ class WorkerQueue(JsProxy):
         begin = getattr(args[0], "__iter__", None) if args else None  # also that of a Python iterator in its proxy
         if begin is None or isinstance(args[0], (str, bytes)):
             raise type_error(not_of_type("sendBatch", self.js_name, 1, "Sequence"))
-        how = fields(args[1] if len(args) > 1 else None, not_of_type("sendBatch", self.js_name, 2, "SendBatchOptions"))
+        how = fields(args[1], not_of_type("sendBatch", self.js_name, 2, "SendBatchOptions")) if len(args) > 1 else {}
         self._tell_ignored("sendBatch", how, DELAY)
         given = how.get("delaySeconds")
         delay = self._usual_delay() if given is None else to_int32(given)

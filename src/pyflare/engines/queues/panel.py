@@ -26,7 +26,7 @@ def panel(engine: Queues) -> Panel:
     )  # fmt: skip
     tables = [Table("Queues", columns, [_row(view) for view in views], ("queue",))]
     tables += [_messages(engine, view.name) for view in views if view.tally.waiting]
-    return Panel("Queues", tables, _actions(engine))
+    return Panel("Queues", tables, actions(engine))
 
 
 def _row(view: Overview) -> Sequence[Any]:
@@ -49,7 +49,7 @@ def _messages(engine: Queues, queue: str) -> Table:
     return Table(f"Messages of {queue}", columns, rows, ("id",), {"queue": queue})
 
 
-def _actions(engine: Queues) -> dict[str, Action]:
+def actions(engine: Queues) -> dict[str, Action]:
     """Each answers with JSON, in the shapes of the REST paths."""
     api = Api(engine)
 

@@ -68,7 +68,7 @@ class PullConsumer:
         limit = min(max(size, 1), MAX_BATCH_MESSAGES)
         taken = self._store.take(self.queue, limit, self.fate, lease, now, until)
         self.changed()
-        return [Pulled(row, lease_id(row.seq, lease, row.id)) for row in taken.rows], taken.buried
+        return [Pulled(row, sealed(row.seq, lease, row.id)) for row in taken.rows], taken.buried
 
     def acknowledge(self, now: float, acks: Sequence[str], retries: Sequence[tuple[str, float | None]]) -> Outcome:
         """Delete what is acknowledged; make due again, after its delay in seconds, what is to be retried."""
@@ -95,10 +95,6 @@ class PullConsumer:
             warnings[text] = f"The lease holds no message of queue {self.queue}"
             return None
         return _Held(Row(seq, id, b"", "", 0.0, held[2], held[1], 0.0), held[3])
-
-
-def lease_id(seq: int, lease: int, id: str) -> str:
-    return sealed(seq, lease, id)
 
 
 def parse_lease_id(text: str) -> tuple[int, int, str]:

@@ -94,7 +94,7 @@ def pulled(message: Pulled) -> dict[str, Any]:
 def peeked(messages: Sequence[Listed]) -> dict[str, Any]:
     """With the `ref` by which `messages/purge` knows each."""
     found = [
-        {**listed(one), "metadata": _metadata(one.content_type), "ref": reference(one.seq, one.id)} for one in messages
+        {**listed(one), "metadata": _metadata(one.content_type), "ref": sealed(one.seq, one.id)} for one in messages
     ]
     return {"messages": found}
 
@@ -115,10 +115,6 @@ def listed(message: Listed) -> dict[str, Any]:
         "state": message.state,
         "origin": message.origin,
     }
-
-
-def reference(seq: int, id: str) -> str:
-    return sealed(seq, id)
 
 
 def parse_reference(text: str) -> tuple[int, str]:

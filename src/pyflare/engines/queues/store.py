@@ -314,7 +314,8 @@ class Store:
         """Delete one message, also when it is held; whether it was there."""
         self._db.execute(DELETE_ONE, (seq, queue, id))
         found = self._db.changes > 0
-        self._recount([queue])
+        if found:
+            self._recount([queue])
         return found
 
     def forget(self, queue: str) -> None:
@@ -352,7 +353,8 @@ class Store:
             self._db.execute(EXPIRE, {"queue": queue, "then": then, "now": now})
             if expired := self._db.changes:
                 self.standings.add(queue, "expired", expired)
-        self._recount([queue])
+        if expired:
+            self._recount([queue])
         return expired
 
     # --- inside ---------------------------------------------------------------------------------------------------

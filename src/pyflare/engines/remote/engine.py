@@ -53,10 +53,11 @@ class Remote(Engine):
 
     def imported(self, worker: Worker) -> None:
         """Find the classes of fakes now, so that the start tells what is wrong with them."""
-        with importable(worker):
-            for binding in self._configs[worker.name].bindings:
-                if binding.fake is not None:
-                    class_of(binding.name, binding.fake)
+        fakes = [(one.name, one.fake) for one in self._configs[worker.name].bindings if one.fake is not None]
+        if fakes:
+            with importable(worker):
+                for name, fake in fakes:
+                    class_of(name, fake)
 
     def rows(self, worker: str) -> Sequence[BindingRow]:
         return [

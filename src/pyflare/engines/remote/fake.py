@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pyflare.engines.remote.config import TABLE
 from pyflare.errors import ConfigError, WorkerError
 from pyflare.interop import traces
 from pyflare.worker.loader import INSTALLED
@@ -40,7 +41,7 @@ class Fake:
 def class_of(name: str, target: str) -> Any:
     """The class that `name = target` means; ConfigError when there is none, WorkerError when its module fails."""
     module, _, path = target.partition(":")
-    where = f"pyproject.toml: tool.pyflare.fakes.{name} = {target!r}"
+    where = f"pyproject.toml: {TABLE}.{name} = {target!r}"
     try:
         found: Any = importlib.import_module(module)
     except ModuleNotFoundError as raised:

@@ -18,7 +18,6 @@ LIST = f"""
     FROM instances WHERE workflow = :workflow AND (:status IS NULL OR shown = :status)
     ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset"""
 COUNTS = f"SELECT {SHOWN_STATUS} AS shown, count(*) FROM instances WHERE workflow = ? GROUP BY shown"
-WORKFLOWS = "SELECT DISTINCT workflow FROM instances"
 LOG = "SELECT seq, at, event, step, attempt, detail FROM log WHERE instance = ? ORDER BY seq"
 EVENTS = "SELECT id, type, at, step FROM events WHERE instance = ? ORDER BY id"
 
@@ -28,9 +27,6 @@ class Catalogue:
 
     def __init__(self, db: Database) -> None:
         self._db = db
-
-    def workflows(self) -> Sequence[str]:
-        return [row[0] for row in self._db.execute(WORKFLOWS)]
 
     def list(self, workflow: str, status: str | None = None, limit: int = 100, offset: int = 0) -> Sequence[Instance]:
         """The latest first; `status` as shown, so with `waiting`."""
