@@ -16,7 +16,7 @@ from pyflare.interop.containers import MAX_SAFE_INTEGER, JsArray, JsMap, JsSet
 from pyflare.interop.dates import JsDate
 from pyflare.interop.errors import JsException, dom_exception
 from pyflare.interop.promise import JsPromise
-from pyflare.interop.proxy import JsNull, JsObject, JsProxy
+from pyflare.interop.proxy import JsNull, JsObject, JsProxy, is_web
 
 Other = Callable[[Any], Any]
 
@@ -30,7 +30,7 @@ def _refusal(value: Any) -> str:
     kind = type(value)
     if isinstance(value, JsPromise):
         return "#<Promise> could not be cloned."
-    if isinstance(value, JsProxy) and kind.__module__.startswith("pyflare.interop.web."):
+    if isinstance(value, JsProxy) and is_web(kind):
         return (
             f"{kind.js_name} can only be serialized for RPC."
             if kind.js_name in ("ReadableStream", "WritableStream")

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from pyflare.interop.proxy import JsProxy, is_nullish
 
 MAX_SAFE_INTEGER = 2**53 - 1
+MAX_INDEX = 2**32 - 2  # of an array
 
 
 def integer(value: Any, default: int = 0) -> int:
@@ -212,6 +213,12 @@ def to_text(value: Any) -> str:
     if is_nullish(value):
         return "null"
     return str(value)
+
+
+def index_rank(key: str) -> int:
+    """For sorting names as JavaScript lists them: those that are indices come first, by number."""
+    is_index = key.isascii() and key.isdigit() and (key == "0" or key[0] != "0") and len(key) <= 10
+    return min(int(key), MAX_INDEX + 1) if is_index else MAX_INDEX + 1
 
 
 def whole(value: float) -> int | float:

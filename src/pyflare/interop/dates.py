@@ -7,6 +7,8 @@ import math
 from typing import Any, ClassVar
 
 from pyflare.interop import scope
+from pyflare.interop.arguments import to_number
+from pyflare.interop.containers import whole
 from pyflare.interop.date_parse import parse
 from pyflare.interop.date_values import DAY_MS, MAX_DATE_MS, UTC, civil, time_value
 from pyflare.interop.errors import range_error
@@ -14,12 +16,6 @@ from pyflare.interop.proxy import JsProxy, jsnull
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=UTC)
 _FIELDS = ("FullYear", "Month", "Date", "Hours", "Minutes", "Seconds", "Milliseconds")
-
-
-def _number(value: Any) -> float | int:
-    from pyflare.interop.arguments import to_number  # noqa: PLC0415  (it knows JSON, which knows dates)
-
-    return to_number(value)
 
 
 class JsDate(JsProxy):
@@ -41,7 +37,7 @@ class JsDate(JsProxy):
             return cls.make(value._ms)
         if isinstance(value, JsProxy):
             value = str(value)
-        number = parse(value) if isinstance(value, str) else _number(value)
+        number = parse(value) if isinstance(value, str) else to_number(value)
         return cls.make(float(math.trunc(number)) if math.isfinite(number) else math.nan)
 
     @classmethod
@@ -60,7 +56,7 @@ class JsDate(JsProxy):
 
     @staticmethod
     def UTC(year: Any = None, month: Any = 0, *rest: Any) -> float:
-        numbers = [_number(value) for value in (year, month, *rest[:5])]
+        numbers = [to_number(value) for value in (year, month, *rest[:5])]
         if 0 <= numbers[0] <= 99:
             numbers[0] = 1900 + math.trunc(numbers[0])
         return time_value(*numbers)
@@ -76,7 +72,7 @@ class JsDate(JsProxy):
         return {}
 
     def getTime(self) -> int | float:
-        return _whole(self._ms)
+        return whole(float(self._ms))
 
     valueOf = getTime
 
@@ -96,7 +92,7 @@ class JsDate(JsProxy):
 
     def _set(self, at: int, most: int, values: tuple[Any, ...]) -> int | float:
         """Replace up to `most` fields from `at` on; the new time."""
-        numbers = [_number(value) for value in values[:most]] or [math.nan]
+        numbers = [to_number(value) for value in values[:most]] or [math.nan]
         if math.isnan(self._ms) and at:
             return math.nan
         fields: list[float] = list(civil(0 if math.isnan(self._ms) else self._ms))
@@ -105,7 +101,7 @@ class JsDate(JsProxy):
         return self.getTime()
 
     def setTime(self, milliseconds: Any = None) -> int | float:
-        number = _number(milliseconds)
+        number = to_number(milliseconds)
         self._ms = float(math.trunc(number)) if abs(number) <= MAX_DATE_MS else math.nan
         return self.getTime()
 
@@ -163,10 +159,6 @@ for _at, _name in enumerate(_FIELDS):
     for _zone in ("", "UTC"):
         setattr(JsDate, f"get{_zone}{_name}", _get)
         setattr(JsDate, f"set{_zone}{_name}", _set)
-
-
-def _whole(value: float) -> int | float:
-    return int(value) if math.isfinite(value) and float(value).is_integer() else value
 
 
 __all__ = ["EPOCH", "MAX_DATE_MS", "UTC", "JsDate"]

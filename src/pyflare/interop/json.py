@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 
 from pyflare.interop.buffers import TypedArray
-from pyflare.interop.containers import MAX_SAFE_INTEGER, JsArray, to_text, whole
+from pyflare.interop.containers import MAX_SAFE_INTEGER, JsArray, index_rank, to_text, whole
 from pyflare.interop.convert import JsDoubleProxy
 from pyflare.interop.errors import JsException, error, type_error
 from pyflare.interop.json_syntax import complaint
@@ -48,7 +48,7 @@ def parse(text: Any, reviver: Any = None) -> Any:
         plain = orjson.loads(given)
     except ValueError:
         plain = _strictly(given if isinstance(given, str) else given.decode(errors="replace"))
-    if _INDEX.search(given if isinstance(given, str) else given.decode(errors="replace")):
+    if _INDEX.search(given) if isinstance(given, str) else _INDEX_BYTES.search(given):
         plain = _ordered(plain)
     value = from_plain(plain)
     return _revive("", value, reviver) if callable(reviver) else value
@@ -56,7 +56,7 @@ def parse(text: Any, reviver: Any = None) -> Any:
 
 # A key that is an index comes first in an object of JavaScript, whenever it was written.
 _INDEX = re.compile(r'"(?:0|[1-9][0-9]{0,9})"\s*:')
-MAX_INDEX = 2**32 - 2
+_INDEX_BYTES = re.compile(_INDEX.pattern.encode())
 
 
 def _ordered(plain: Any) -> Any:
@@ -65,12 +65,7 @@ def _ordered(plain: Any) -> Any:
         return [_ordered(item) for item in plain]
     if not isinstance(plain, dict):
         return plain
-    return {key: _ordered(plain[key]) for key in sorted(plain, key=_rank)}
-
-
-def _rank(key: str) -> int:
-    is_index = key.isascii() and key.isdigit() and (key == "0" or key[0] != "0") and len(key) <= 10
-    return min(int(key), MAX_INDEX + 1) if is_index else MAX_INDEX + 1
+    return {key: _ordered(plain[key]) for key in sorted(plain, key=index_rank)}
 
 
 def from_plain(value: Any) -> Any:

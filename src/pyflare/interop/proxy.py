@@ -58,6 +58,11 @@ class JsNull:
 jsnull = JsNull()
 
 
+def is_web(cls: type) -> bool:
+    """Whether a class is one of the runtime's own, not of JavaScript."""
+    return cls.__module__.startswith("pyflare.interop.web.")
+
+
 def is_nullish(value: object) -> bool:
     """Whether `value` is undefined or null."""
     return value is None or value is jsnull
@@ -122,7 +127,7 @@ class JsClass(type):
         """What calling without `new` does."""
         from pyflare.interop.errors import type_error  # noqa: PLC0415  (errors are themselves proxies)
 
-        if cls.__module__.startswith("pyflare.interop.web."):
+        if is_web(cls):
             raise type_error(
                 f"Failed to construct '{cls.js_name}': Please use the 'new' operator, this object constructor cannot "
                 "be called as a function."

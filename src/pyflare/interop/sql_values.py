@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from pyflare.interop.buffers import ArrayBuffer
+from pyflare.interop.containers import index_rank
 from pyflare.interop.proxy import JsObject, jsnull
 
 MAX_SAFE = 2**53 - 1
-MAX_INDEX = 2**32 - 2  # of an array
 
 Convert = Callable[[Any], Any]
 
@@ -35,7 +35,7 @@ def value(cell: Any, blob: Convert = ArrayBuffer.make) -> Any:
 
 def objects(columns: Sequence[str], rows: Iterable[Sequence[Any]], convert: Convert = value) -> list[JsObject]:
     """An object a row."""
-    names = sorted(columns, key=_index_first) if any(map(str.isdigit, columns)) else None
+    names = sorted(columns, key=index_rank) if any(map(str.isdigit, columns)) else None
     made = []
     for row in rows:
         one: JsObject = JsObject.__new__(JsObject)
@@ -48,8 +48,3 @@ def objects(columns: Sequence[str], rows: Iterable[Sequence[Any]], convert: Conv
 def arrays(rows: Iterable[Sequence[Any]], convert: Convert = value) -> list[list[Any]]:
     """The cells of each row."""
     return [[convert(cell) for cell in row] for row in rows]
-
-
-def _index_first(name: str) -> tuple[int, int]:
-    is_index = name.isascii() and name.isdigit() and str(int(name)) == name and int(name) <= MAX_INDEX
-    return (0, int(name)) if is_index else (1, 0)

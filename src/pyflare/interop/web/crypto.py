@@ -11,9 +11,10 @@ import os
 import uuid
 from typing import Any, ClassVar
 
+from pyflare.interop.arguments import not_of_type
 from pyflare.interop.buffers import ArrayBuffer, BufferView, Float32Array, Float64Array, TypedArray
 from pyflare.interop.convert import unwrap
-from pyflare.interop.errors import dom_exception, type_error
+from pyflare.interop.errors import dom_exception
 from pyflare.interop.global_scope import check_not_global
 from pyflare.interop.promise import JsPromise
 from pyflare.interop.proxy import JsProxy
@@ -52,9 +53,7 @@ class Crypto(JsProxy):
         check_not_global()
         array = unwrap(array)
         if not isinstance(array, BufferView):
-            raise type_error(
-                "Failed to execute 'getRandomValues' on 'Crypto': parameter 1 is not of type 'ArrayBufferView'."
-            )
+            raise not_of_type(self, "getRandomValues", 1, "ArrayBufferView")
         if not isinstance(array, TypedArray) or isinstance(array, (Float32Array, Float64Array)):
             raise dom_exception(
                 "ArrayBufferView argument to getRandomValues() must be an integer-typed view.", "TypeMismatchError"

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from pyflare.interop.arguments import not_of_type
 from pyflare.interop.containers import to_text
 from pyflare.interop.convert import unwrap
 from pyflare.interop.errors import type_error
@@ -359,7 +360,7 @@ class Element(Content):
     def onEndTag(self, handler: Callable[..., Any]) -> None:
         self._check()
         if not is_function(handler):
-            raise type_error("Failed to execute 'onEndTag' on 'Element': parameter 1 is not of type 'function'.")
+            raise not_of_type(self, "onEndTag", 1, "function")
         if not self.has_content:
             raise fault("No end tag.")
         self.end_handlers = [handler]  # in the place of an earlier one

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-_TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
-_ESSENCE = re.compile(rf"\s*({_TOKEN})/({_TOKEN})\s*(?=[;,]|$)")
+from pyflare.interop.web.headers import TOKEN
+
+_ESSENCE = re.compile(rf"\s*({TOKEN.pattern})/({TOKEN.pattern})\s*(?=[;,]|$)")
 _PARAMETER = re.compile(r'\s*;\s*([^;,="]*)(?:=("(?:[^"\\]|\\.)*"|[^;,"]*))?')
-_ONLY_TOKEN = re.compile(_TOKEN)
 
 
 class MediaType:
@@ -39,14 +39,14 @@ def extract(header: str) -> MediaType | None:
 
 def _keep(parameters: dict[str, str], name: str, value: str | None) -> None:
     """Remember a parameter, unless it is none or known already."""
-    if not _ONLY_TOKEN.fullmatch(name) or not value:
+    if not TOKEN.fullmatch(name) or not value:
         return
     value = re.sub(r"\\(.)", r"\1", value[1:-1]) if value[0] == '"' else value.strip()
     parameters.setdefault(name.lower(), value)
 
 
 def _written(value: str) -> str:
-    if _ONLY_TOKEN.fullmatch(value):
+    if TOKEN.fullmatch(value):
         return value
     escaped = re.sub(r'(["\\])', r"\\\1", value)
     return f'"{escaped}"'

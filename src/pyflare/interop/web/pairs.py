@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from pyflare.interop.arguments import not_of_type
 from pyflare.interop.containers import JsArray
 from pyflare.interop.errors import type_error
 from pyflare.interop.proxy import JsProxy, jsnull
@@ -39,7 +40,7 @@ class PairList(JsProxy):
 
     def forEach(self, callback: Callable[..., Any], _this: Any = None) -> None:
         if not is_function(callback):
-            raise type_error(f"Failed to execute 'forEach' on '{self.js_name}': parameter 1 is not of type 'function'.")
+            raise not_of_type(self, "forEach", 1, "function")
         for name, value in self._walk():
             callback(value, name, self)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from pyflare.interop.arguments import not_of_type
 from pyflare.interop.buffers import ArrayBuffer, TypedArray, as_bytes, is_buffer
 from pyflare.interop.errors import type_error
 from pyflare.interop.promise import JsPromise, start
@@ -70,9 +71,7 @@ class BYOBReader(DefaultReader):
 
     async def _fill(self, view: Any, minimum: int) -> JsObject:
         if not isinstance(view, TypedArray):
-            raise type_error(
-                "Failed to execute 'read' on 'ReadableStreamBYOBReader': parameter 1 is not of type 'ArrayBufferView'."
-            )
+            raise not_of_type(self, "read", 1, "ArrayBufferView")
         if self._stream is None:
             raise type_error(RELEASED)
         size, data = view.byteLength, b""

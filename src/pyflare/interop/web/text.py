@@ -8,6 +8,7 @@ import re
 from typing import Any, ClassVar
 from urllib.parse import quote
 
+from pyflare.interop.arguments import not_of_type
 from pyflare.interop.buffers import Uint8Array, as_bytes, is_buffer
 from pyflare.interop.containers import to_text
 from pyflare.interop.convert import unwrap
@@ -34,9 +35,7 @@ class TextEncoder(JsProxy):
     def encodeInto(self, text: Any = None, target: Any = None) -> JsObject:
         target = unwrap(target)
         if not isinstance(target, Uint8Array):
-            raise type_error(
-                "Failed to execute 'encodeInto' on 'TextEncoder': parameter 2 is not of type 'Uint8Array'."
-            )
+            raise not_of_type(self, "encodeInto", 2, "Uint8Array")
         read, data, room = 0, b"", len(target)
         for character in to_text(text):
             encoded = string_bytes(character)
