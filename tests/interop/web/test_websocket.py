@@ -1,4 +1,5 @@
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -339,7 +340,14 @@ def test_protocols_are_different_tokens(protocols: object, message: str) -> None
     assert thrown(lambda: WebSocket.new("ws://x/", js(protocols))) == f"SyntaxError: WebSocket Constructor: {message}"
 
 
-def test_a_listener_that_raises_ends_the_connection() -> None:
+@pytest.mark.parametrize(
+    ("listener", "message"),
+    [
+        (lambda event: {}[event.data], "Uncaught KeyError: 'one'"),
+        (lambda event: event.absent, "Uncaught AttributeError: absent"),
+    ],
+)
+def test_a_listener_that_raises_ends_the_connection(listener: Callable[[Any], Any], message: str) -> None:
     async def main() -> list[object]:
         client, server = WebSocketPair.new()
         seen: list[Any] = []
@@ -347,11 +355,11 @@ def test_a_listener_that_raises_ends_the_connection() -> None:
         server.accept()
         client.addEventListener("close", lambda event: seen.append((event.code, event.wasClean)))
         server.addEventListener("error", lambda event: seen.append(event.message))
-        server.addEventListener("message", lambda event: {}[event.data])
+        server.addEventListener("message", listener)
         client.send("one")
         client.send("two")
         for _ in range(4):
             await asyncio.sleep(0)
         return [*seen, server.readyState]
 
-    assert run(main) == ["Uncaught KeyError: 'one'", (1006, False), 3]
+    assert run(main) == [message, (1006, False), 3]

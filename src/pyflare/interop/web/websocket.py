@@ -214,7 +214,7 @@ class WebSocket(EventTarget):
         self._closed_in = True
         self.channel.drop()
         failure = ErrorEvent.of(raised)
-        name = getattr(raised, "name", type(raised).__name__)
+        name = raised.name if isinstance(raised, JsException) else type(raised).__name__
         failure.message = f"Uncaught {name}: {failure.message}"
         self._deliver(failure)
 
