@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from pyflare.dashboard.answers import Refused, body_of, choice, fields_of, number, paged, strings, success
 from pyflare.dashboard.source import Source
-from pyflare.engines.kv.namespace import described
+from pyflare.engines.kv.namespace import NOT_OF_KIND, described
 
 if TYPE_CHECKING:
     from pyflare.engines.kv.engine import Kv
@@ -143,7 +143,7 @@ def _shown(value: Value, kind: str) -> Any:
     try:
         return json.loads(text) if kind == "json" else text
     except ValueError:
-        raise Refused(400, f"At least one of the requested keys corresponds to a non-{kind} value") from None
+        raise Refused(400, NOT_OF_KIND.format(kind=kind)) from None
 
 
 async def _form(request: Request) -> tuple[bytes, str | None]:

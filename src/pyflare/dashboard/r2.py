@@ -117,9 +117,16 @@ class Api:
         length = int(headers["content-length"]) if "content-length" in headers else None
         with _told():
             row = await bucket.put_stream(request.path_params["key"], request.stream(), length, options)
-        written = {"key": row.key, "etag": row.etag, "size": row.size, "version": row.version}
-        kept = {"uploaded": iso_date(row.uploaded), "storage_class": storage_class(row.http_metadata)}
-        return success({**written, **kept})
+        return success(
+            {
+                "key": row.key,
+                "etag": row.etag,
+                "size": row.size,
+                "version": row.version,
+                "uploaded": iso_date(row.uploaded),
+                "storage_class": storage_class(row.http_metadata),
+            }
+        )
 
     def _bucket(self, request: Request, doing: str) -> Bucket:
         name = request.path_params["bucket_name"]

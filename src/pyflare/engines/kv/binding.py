@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from pyflare.engines.kv.config import MAX_LIST_KEYS
-from pyflare.engines.kv.namespace import Namespace, Value, check_key, described, failed
+from pyflare.engines.kv.namespace import NOT_OF_KIND, Namespace, Value, check_key, described, failed
 from pyflare.interop import json
 from pyflare.interop.arguments import optional_text, promised, requires, settings, to_int32, to_string
 from pyflare.interop.buffers import ArrayBuffer, as_bytes, is_buffer
@@ -144,7 +144,7 @@ def _bulk_value(kind: str, value: Value) -> Any:
     try:
         return _as(kind or "text", value)
     except JsException:
-        message = f"At least one of the requested keys corresponds to a non-{kind} value"
+        message = NOT_OF_KIND.format(kind=kind)
         raise failed("GET_BULK", 400, message) from None
 
 

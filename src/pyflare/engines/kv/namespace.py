@@ -26,6 +26,7 @@ from pyflare.interop.errors import JsException, error, type_error
 from pyflare.storage.blobs import BlobWriter
 from pyflare.storage.keyvalue import Entry, KeyValueStore
 
+NOT_OF_KIND = "At least one of the requested keys corresponds to a non-{kind} value"  # of a bulk read
 REMEMBERED_WRITES = 10_000
 NOT_BASE64 = re.compile(r"[^A-Za-z0-9+/]+")
 

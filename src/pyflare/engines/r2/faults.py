@@ -68,13 +68,16 @@ def invalid_range() -> R2Fault:
     return R2Fault(416, 10039, "InvalidRange", "The requested range is not satisfiable")
 
 
+BAD_UPLOAD = 10048
+
+
 def bad_upload() -> R2Fault:
-    return R2Fault(400, 10048, "InvalidPart", "There was a problem with the multipart upload.")
+    return R2Fault(400, BAD_UPLOAD, "InvalidPart", "There was a problem with the multipart upload.")
 
 
 def unequal_parts() -> R2Fault:
     """What S3's clients are told of the same."""
-    return R2Fault(400, 10048, "InvalidPart", "All non-trailing parts must have the same length.")
+    return R2Fault(400, BAD_UPLOAD, "InvalidPart", "All non-trailing parts must have the same length.")
 
 
 def invalid_storage_class() -> R2Fault:

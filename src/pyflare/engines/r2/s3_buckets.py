@@ -6,6 +6,7 @@ developers.cloudflare.com/r2/api/s3/extensions
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pyflare.engines.r2 import s3_xml as xml
 from pyflare.engines.r2.bucket import decode_cursor, encode_cursor
@@ -46,4 +47,4 @@ def list_buckets(call: Call, names: Sequence[str]) -> Reply:
     )
     reply = xml.reply("ListAllMyBucketsResult", f"<Buckets>{shown}</Buckets>{fields}")
     told = [("cf-is-truncated", "true"), ("cf-next-continuation-token", following)] if following is not None else []
-    return Reply(reply.status, [*reply.headers, *told], reply.body)
+    return replace(reply, headers=[*reply.headers, *told])

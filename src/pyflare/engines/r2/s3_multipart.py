@@ -6,7 +6,7 @@ from xml.etree.ElementTree import Element
 
 from pyflare.engines.r2 import s3_xml as xml
 from pyflare.engines.r2.bucket import Bucket, PutOptions
-from pyflare.engines.r2.faults import R2Fault, bad_upload, invalid_part, unequal_parts
+from pyflare.engines.r2.faults import BAD_UPLOAD, R2Fault, bad_upload, invalid_part, unequal_parts
 from pyflare.engines.r2.http import Call, Reply
 from pyflare.engines.r2.payload import content, length_of
 from pyflare.engines.r2.s3_headers import count, invalid_argument, key_headers
@@ -46,7 +46,7 @@ class Multipart:
         try:
             row = self._bucket.complete(key, upload_id, chosen)
         except R2Fault as fault:
-            raise unequal_parts() if fault.code == bad_upload().code else fault from None
+            raise unequal_parts() if fault.code == BAD_UPLOAD else fault from None
         location = f"http://{call.header('host')}{call.raw_path}"
         fields = (("Location", location), ("Bucket", self._name), ("Key", key), ("ETag", f'"{row.etag}"'))
         return xml.reply("CompleteMultipartUploadResult", xml.fields(fields))
