@@ -286,9 +286,10 @@ def test_without_reload_a_second_signal_ends_it_while_the_worker_blocks(tmp_path
         connection = dev.connect()
         connection.request("GET", "/")
         dev.wait_for("blocks")
-        dev.process.send_signal(signal.SIGINT)
-        time.sleep(0.2)  # two signals at the same time are one
-        assert dev.stop(signal.SIGINT) == -signal.SIGINT
+        while dev.process.poll() is None:
+            dev.process.send_signal(signal.SIGINT)
+            time.sleep(0.05)  # signals at the same time are one
+        assert dev.ended() == -signal.SIGINT
         connection.close()
 
 
